@@ -1,0 +1,40 @@
+"""Who are the key players behind a decision?
+
+A Markov random field believes something of a variable: `GraphShapley` says which other variables made it
+so. A classifier predicts something of an instance: `McXai` says which features carry it and which oppose
+it. Public names are attached lazily, so that importing the package stays quick.
+"""
+
+from typing import TYPE_CHECKING
+
+from ._lazy import attach
+from ._version import __version__ as __version__
+
+_HOMES = {
+    "KeyPlayersError": ".errors",
+    "InputError": ".errors",
+    "FileFormatError": ".errors",
+    "ContradictionError": ".errors",
+    "UnknownNameError": ".errors",
+    "TooLargeError": ".errors",
+    "MissingPackageError": ".errors",
+    "PredictorError": ".errors",
+    "KeyPlayersWarning": ".errors",
+    "ConvergenceWarning": ".errors",
+    "PrecisionWarning": ".errors",
+}
+
+__getattr__, __dir__, __all__ = attach(__name__, _HOMES)
+
+if TYPE_CHECKING:
+    from .errors import ContradictionError as ContradictionError
+    from .errors import ConvergenceWarning as ConvergenceWarning
+    from .errors import FileFormatError as FileFormatError
+    from .errors import InputError as InputError
+    from .errors import KeyPlayersError as KeyPlayersError
+    from .errors import KeyPlayersWarning as KeyPlayersWarning
+    from .errors import MissingPackageError as MissingPackageError
+    from .errors import PrecisionWarning as PrecisionWarning
+    from .errors import PredictorError as PredictorError
+    from .errors import TooLargeError as TooLargeError
+    from .errors import UnknownNameError as UnknownNameError

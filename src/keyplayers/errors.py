@@ -1,0 +1,63 @@
+"""Every deliberate error and warning of the library.
+
+KeyPlayersError
+├── InputError (ValueError)              what the caller gave cannot be used
+│   ├── FileFormatError                  ... and it stands in a file: path, line, column
+│   └── ContradictionError               the evidence excludes every assignment
+├── UnknownNameError (KeyError)          no variable, state, player or class of that name
+├── TooLargeError (RuntimeError)         an exact answer would cost more than is allowed
+├── MissingPackageError (ImportError)    an optional package is not installed
+└── PredictorError (RuntimeError)        the user's model failed; its own exception is the cause
+
+KeyPlayersWarning (UserWarning)
+├── ConvergenceWarning                   an iteration stopped before it converged
+└── PrecisionWarning                     the number shown is less sure than it looks
+"""
+
+
+class KeyPlayersError(Exception):
+    """Base of all errors that the library raises on purpose."""
+
+
+class InputError(KeyPlayersError, ValueError):
+    """What was given cannot be used; the message says what is allowed."""
+
+
+class FileFormatError(InputError):
+    """A file cannot be read as what it should be; the message says where."""
+
+
+class ContradictionError(InputError):
+    """Priors, potentials and evidence together exclude every assignment."""
+
+
+class UnknownNameError(KeyPlayersError, KeyError):
+    """Nothing of that name exists; the message says what does."""
+
+    def __str__(self) -> str:
+        # KeyError would show the message in quotes
+        return str(self.args[0]) if self.args else ""
+
+
+class TooLargeError(KeyPlayersError, RuntimeError):
+    """An exact answer would cost more than is allowed; the message says how much."""
+
+
+class MissingPackageError(KeyPlayersError, ImportError):
+    """An optional package is missing; the message names the extra to install."""
+
+
+class PredictorError(KeyPlayersError, RuntimeError):
+    """The user's model failed. Its own exception is the ``__cause__``."""
+
+
+class KeyPlayersWarning(UserWarning):
+    """Base of all warnings of the library."""
+
+
+class ConvergenceWarning(KeyPlayersWarning):
+    """An iteration stopped before it converged; the message says what to try."""
+
+
+class PrecisionWarning(KeyPlayersWarning):
+    """A result is less certain than its digits suggest."""

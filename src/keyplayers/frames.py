@@ -1,0 +1,50 @@
+"""Data frames in and out, through narwhals: any library's frame is accepted, the asked one given back."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+import narwhals.stable.v2 as nw
+
+from ._optional import require
+from .errors import InputError
+
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def is_frame(data: Any) -> bool:
+    """Whether `data` is a data frame (pandas, polars, pyarrow, ...), eager or lazy."""
+    return nw.dependencies.is_into_dataframe(data) or isinstance(
+        nw.from_native(data, pass_through=True), nw.LazyFrame
+    )
+
+
+def read_frame(data: Any) -> "nw.DataFrame[Any]":
+    """A frame of any library behind narwhals' interface; a lazy one is collected."""
+    frame = nw.from_native(data)
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def make_frame(columns: Mapping[str, Any], backend: str = "pandas") -> Any:
+    """A native frame of `backend` with these columns.
+
+    Raises
+    ------
+    InputError
+        `backend` is none of "pandas", "polars", "pyarrow".
+    MissingPackageError
+        The package is not installed.
+    """
+    if backend not in BACKENDS:
+        raise InputError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    require(backend)
+    if backend != "pandas":
+        # only pandas has columns of mixed Python objects
+        columns = {name: _uniform(column) for name, column in columns.items()}
+    chosen = cast(Literal["pandas", "polars", "pyarrow"], backend)
+    return nw.from_dict(dict(columns), backend=chosen).to_native()
+
+
+def _uniform(column: Any) -> Any:
+    if isinstance(column, list) and len({type(entry) for entry in column if entry is not None}) > 1:
+        return [None if entry is None else str(entry) for entry in column]
+    return column
