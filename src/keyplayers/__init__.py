@@ -22,6 +22,7 @@ _HOMES = {
     "KeyPlayersWarning": ".errors",
     "ConvergenceWarning": ".errors",
     "PrecisionWarning": ".errors",
+    "MarkovRandomField": ".mrf.field",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
@@ -38,3 +39,4 @@ if TYPE_CHECKING:
     from .errors import PredictorError as PredictorError
     from .errors import TooLargeError as TooLargeError
     from .errors import UnknownNameError as UnknownNameError
+    from .mrf.field import MarkovRandomField as MarkovRandomField

@@ -62,9 +62,7 @@ class Explanation(Generic[Structure]):
     def __repr__(self) -> str:
         shown = ", ".join(f"{player!r}: {value:.4g}" for player, value in self.top(3))
         more = ", ..." if len(self) > 3 else ""
-        return (
-            f"<Explanation of {self.target!r} ({self.kind}, {len(self)} players, {self.unit}): {shown}{more}>"
-        )
+        return f"<Explanation of {self.target!r} ({self.kind}, {len(self)} players, {self.unit}): {shown}{more}>"
 
     def top(self, k: int | None = None) -> list[tuple[Hashable, float]]:
         """The `k` most important players (None: all) with their values, most important first."""
@@ -81,9 +79,7 @@ class Explanation(Generic[Structure]):
         try:
             return float(self.values[self.players.index(player)])
         except ValueError:
-            raise UnknownNameError(
-                f"no player {player!r} among the {len(self)} of this explanation"
-            ) from None
+            raise UnknownNameError(f"no player {player!r} among the {len(self)} of this explanation") from None
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """One row per player, most important first: name, value, std_error and what the method adds.

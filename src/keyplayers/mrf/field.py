@@ -1,0 +1,350 @@
+"""`MarkovRandomField`: a pairwise field as frozen arrays, its checks and its evidence."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Bools, Floats, Ints
+from ..errors import ContradictionError, InputError, UnknownNameError
+from .names import Names, plain_name
+
+if TYPE_CHECKING:
+    from .building import EdgesLike, PotentialLike, PriorsLike, StatesLike
+
+# how many state names a representation or a message shows
+_SHOWN = 6
+
+
+class Slots(NamedTuple):
+    """Directed edges grouped by the variable that sends; slot s carries one message."""
+
+    offsets: Ints  # [N+1] slots of variable v: offsets[v] .. offsets[v+1]
+    neighbours: Ints  # [2E] who receives
+    reverse: Ints  # [2E] slot of the opposite direction
+    tables: Ints  # [2E] 2 * potential, plus 1 where it is read transposed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarkovRandomField:
+    """A pairwise Markov random field: P(x) ∝ Π_i φ_i(x_i) · Π_(i,j) ψ_ij(x_i, x_j).
+
+    Make one with `from_edges`; `observe` gives a new field with evidence. State counts may differ between
+    variables. All arrays are read-only.
+
+    References
+    ----------
+    Koller and Friedman, *Probabilistic Graphical Models*, 2009, section 4.2.
+    """
+
+    names: Names  # [N] what the variables are called
+    n_states: Ints  # [N] state counts
+    log_priors: Floats  # [sum of n_states] log φ in nats, variable after variable; -inf is an exact zero
+    edges: Ints  # [E, 2] positions of the two ends
+    potential_index: Ints  # [E] row of the table of potentials
+    potential_shapes: Ints  # [P, 2] state counts of the first and of the second end
+    log_potentials: Floats  # [sum of the tables' sizes] log ψ in nats, table after table, row-major
+    state_names: Mapping[int, tuple[Hashable, ...]] | tuple[Hashable, ...] | None  # per variable | all | numbers
+
+    def __post_init__(self) -> None:
+        for array in (self.n_states, self.log_priors, self.edges, self.potential_index):
+            array.flags.writeable = False
+        self.potential_shapes.flags.writeable = False
+        self.log_potentials.flags.writeable = False
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: "EdgesLike",
+        priors: "PriorsLike | None" = None,
+        *,
+        potential: "PotentialLike | None" = None,
+        log_potential: "PotentialLike | None" = None,
+        homophily: float | None = None,
+        edge_weights: "Sequence[float] | Floats | str | None" = None,
+        log_priors: "PriorsLike | None" = None,
+        edge_types: "Sequence[Hashable] | None" = None,
+        states: "StatesLike | None" = None,
+        duplicates: str = "error",
+        self_loops: str = "error",
+        missing_priors: str = "uniform",
+    ) -> "MarkovRandomField":
+        """A field from a list or table of edges.
+
+        Parameters
+        ----------
+        edges
+            [E, 2] integer array (variables are called 0 .. N-1), a list of pairs of names, or a data frame of
+            any library with columns source, target[, type] (if no column is called so, the first two count).
+        priors
+            φ, not necessarily normalised: [N, K] array or a list of N rows (names 0 .. N-1; rows may differ in
+            length), ``{name: row}``, or a data frame with a name column followed by one column per state.
+            A variable without one is uniform.
+        potential
+            ψ, rows = states of the first end: one [K, K] matrix for all edges; one per edge as a list of
+            matrices or [E, K, K]; or ``{type: matrix}``.
+        log_potential, log_priors
+            The same in nats, instead of `potential` and `priors`; -inf is an exact zero.
+        homophily
+            Instead of a potential: the probability p that neighbours agree; ψ(x, x) = p, and
+            (1 − p)/(K − 1) elsewhere. Needs equal state counts (2 where nothing says otherwise).
+        edge_weights
+            [E] or the name of a column: how often each edge counts, ψ to the power of the weight. Only
+            with `homophily`.
+        edge_types
+            [E] the type of each edge where `edges` has none and `potential` is ``{type: matrix}``.
+        states
+            Names of the states, one list for all variables or ``{name: list}``. Default: the columns of a
+            frame of priors, else 0 .. K-1.
+        duplicates
+            What to do where several edges join the same two variables: "error"; "merge" keeps one where
+            their potentials are equal (reciprocal rows of a directed table); "multiply" multiplies them.
+        self_loops
+            "error" or "drop".
+        missing_priors
+            "uniform", or "error" to insist on a prior for every variable.
+
+        Raises
+        ------
+        InputError
+            Something cannot be used: a prior that is negative, NaN or all zero, a potential whose shape
+            does not fit its edge, a missing name, ... The message names the edge or the variable.
+        """
+        from .building import build_field
+
+        return build_field(
+            edges,
+            priors=priors,
+            log_priors=log_priors,
+            potential=potential,
+            log_potential=log_potential,
+            homophily=homophily,
+            edge_weights=edge_weights,
+            edge_types=edge_types,
+            states=states,
+            duplicates=duplicates,
+            self_loops=self_loops,
+            missing_priors=missing_priors,
+        )
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables N."""
+        return len(self.n_states)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges E."""
+        return len(self.edges)
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """[N+1] where each variable's states begin in `log_priors`."""
+        return _starts(self.n_states)
+
+    @cached_property
+    def potential_offsets(self) -> Ints:
+        """[P+1] where each table begins in `log_potentials`."""
+        return _starts(self.potential_shapes.prod(axis=1))
+
+    @cached_property
+    def uniform_n_states(self) -> int | None:
+        """The common state count K, or None where state counts differ."""
+        if not self.n_variables:
+            return None
+        first = int(self.n_states[0])
+        return first if bool((self.n_states == first).all()) else None
+
+    @cached_property
+    def slots(self) -> Slots:
+        """The directed edges, grouped by sender."""
+        from ._field_kernels import index_slots
+
+        return Slots(*index_slots(self.edges, self.potential_index, self.n_variables))
+
+    @cached_property
+    def components(self) -> Ints:
+        """[N] number of the connected component of each variable."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        ones = np.ones(self.n_edges, dtype=bool)
+        adjacency = coo_array(
+            (ones, (self.edges[:, 0], self.edges[:, 1])), shape=(self.n_variables, self.n_variables)
+        )
+        labels: Ints = connected_components(adjacency, directed=False)[1]
+        return labels
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components."""
+        return int(self.components.max(initial=-1)) + 1
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether the graph has no cycle, so that propagation is exact."""
+        return self.n_edges == self.n_variables - self.n_components
+
+    @cached_property
+    def observed(self) -> Bools:
+        """[N] whether a variable's prior leaves only one of several states."""
+        possible = np.add.reduceat(np.isfinite(self.log_priors), self.offsets[:-1], dtype=np.int64)
+        observed: Bools = (possible == 1) & (self.n_states > 1)
+        return observed
+
+    def index(self, name: Hashable) -> int:
+        """Position of a variable.
+
+        Raises
+        ------
+        UnknownNameError
+            No variable is called so.
+        """
+        return self.names.find(name)
+
+    def states(self, name: Hashable) -> tuple[Hashable, ...]:
+        """Names of a variable's states."""
+        return self.states_at(self.index(name))
+
+    def states_at(self, position: int) -> tuple[Hashable, ...]:
+        """Names of the states of the variable at `position`."""
+        if isinstance(self.state_names, tuple):
+            return self.state_names
+        own = None if self.state_names is None else self.state_names.get(position)
+        return tuple(range(int(self.n_states[position]))) if own is None else own
+
+    def state_index(self, name: Hashable, state: Hashable) -> int:
+        """Position of a variable's state, given its name or (where no state is called so) its number.
+
+        Raises
+        ------
+        UnknownNameError
+            The variable has no such state; the message lists those it has.
+        """
+        names = self.states(name)
+        state = plain_name(state)
+        if state in names:
+            return names.index(state)
+        if isinstance(state, int) and not isinstance(state, bool) and 0 <= state < len(names):
+            return state
+        shown = ", ".join(repr(known) for known in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        raise UnknownNameError(f"variable {name!r} has no state {state!r}; its states are {shown}")
+
+    def log_prior(self, name: Hashable) -> Floats:
+        """[K] log φ of a variable in nats."""
+        return self._log_prior_at(self.index(name))
+
+    def log_potential(self, a: Hashable, b: Hashable) -> Floats:
+        """[K_a, K_b] log ψ of the edge between two variables in nats, rows = states of `a`.
+
+        Raises
+        ------
+        UnknownNameError
+            A variable or the edge does not exist.
+        """
+        return self.log_potential_at(self.find_slot(a, b))
+
+    def find_slot(self, a: Hashable, b: Hashable) -> int:
+        """The slot of the directed edge from `a` to `b`."""
+        sender, receiver = self.index(a), self.index(b)
+        slots = self.slots
+        begin, end = slots.offsets[sender], slots.offsets[sender + 1]
+        found = np.flatnonzero(slots.neighbours[begin:end] == receiver)
+        if not found.size:
+            raise UnknownNameError(f"there is no edge between {a!r} and {b!r}")
+        return int(begin + found[0])
+
+    def log_potential_at(self, slot: int) -> Floats:
+        """[K_sender, K_receiver] log ψ of a directed edge in nats."""
+        table, transposed = divmod(int(self.slots.tables[slot]), 2)
+        begin, end = self.potential_offsets[table : table + 2]
+        matrix = self.log_potentials[begin:end].reshape(self.potential_shapes[table])
+        return matrix.T if transposed else matrix
+
+    def log_weight(self, assignment: Mapping[Hashable, Hashable]) -> float:
+        """log of Π φ · Π ψ for one state of every variable, in nats (-inf where impossible).
+
+        Raises
+        ------
+        InputError
+            A variable is missing.
+        """
+        missing = [name for name in self.names if name not in assignment]
+        if missing:
+            raise InputError(f"the assignment must name every variable; {missing[0]!r} is missing")
+        x = np.array([self.state_index(name, assignment[name]) for name in self.names], dtype=np.int64)
+        first, second = self.edges[:, 0], self.edges[:, 1]
+        cells = self.potential_offsets[self.potential_index] + (
+            x[first] * self.potential_shapes[self.potential_index, 1] + x[second]
+        )
+        return float(self.log_priors[self.offsets[:-1] + x].sum() + self.log_potentials[cells].sum())
+
+    def observe(self, evidence: Mapping[Hashable, Any]) -> "MarkovRandomField":
+        """A new field in which variables are observed.
+
+        Parameters
+        ----------
+        evidence
+            ``{name: state}`` for hard evidence (the state's name, or its number), ``{name: weights [K]}`` for
+            soft evidence, which multiplies the prior.
+
+        Raises
+        ------
+        UnknownNameError
+            No such variable or state.
+        InputError
+            Weights of the wrong length, negative, NaN or all zero.
+        ContradictionError
+            The prior excludes what was observed.
+        """
+        log_priors = self.log_priors.copy()
+        for name, given in evidence.items():
+            position = self.index(name)
+            mine = slice(self.offsets[position], self.offsets[position + 1])
+            log_priors[mine] += self._log_evidence(name, given)
+            if not np.isfinite(log_priors[mine]).any():
+                raise ContradictionError(
+                    f"variable {name!r}: its prior excludes the evidence {given!r} "
+                    f"(log prior {self.log_priors[mine].tolist()})"
+                )
+        return self.with_log_priors(log_priors)
+
+    def with_log_priors(self, log_priors: Floats) -> "MarkovRandomField":
+        """The same graph and potentials with other priors (flat, nats)."""
+        field = replace(self, log_priors=log_priors)
+        for cached in ("offsets", "potential_offsets", "uniform_n_states", "slots", "components"):
+            if cached in self.__dict__:
+                field.__dict__[cached] = self.__dict__[cached]
+        return field
+
+    def _log_prior_at(self, position: int) -> Floats:
+        return self.log_priors[self.offsets[position] : self.offsets[position + 1]]
+
+    def _log_evidence(self, name: Hashable, given: Any) -> Floats:
+        names = self.states(name)
+        is_state = isinstance(given, Hashable) and (given in names or not isinstance(given, Sequence))
+        if is_state or isinstance(given, str):
+            weights = np.full(len(names), -np.inf)
+            weights[self.state_index(name, given)] = 0.0
+            return weights
+        from .building import log_weights
+
+        weights = log_weights(given, f"the evidence of variable {name!r}")
+        if weights.shape != (len(names),):
+            raise InputError(
+                f"the evidence of variable {name!r} has shape {weights.shape}, but it has {len(names)} states"
+            )
+        return weights
+
+    def __repr__(self) -> str:
+        k = self.uniform_n_states
+        states = f"{k} states" if k else f"{self.n_states.min(initial=0)} to {self.n_states.max(initial=0)} states"
+        return f"<MarkovRandomField of {self.n_variables:,} variables, {self.n_edges:,} edges, {states}>"
+
+
+def _starts(lengths: Ints) -> Ints:
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets

@@ -1,0 +1,149 @@
+"""Names of variables and states: kept as given, found in constant time."""
+
+import difflib
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from ..errors import InputError, UnknownNameError
+
+# how many names an error message shows
+_SHOWN = 6
+
+
+class Names(Sequence[Hashable]):
+    """An immutable sequence of distinct hashable names with a constant-time `find`.
+
+    Names 0 .. n-1 cost no memory. The table of other names is built at the first look-up.
+    """
+
+    def __init__(self, names: Iterable[Hashable] | range, *, kind: str = "variable") -> None:
+        self._kind = kind
+        self._names: range | tuple[Hashable, ...]
+        if isinstance(names, range):
+            self._names = names
+        else:
+            self._names = tuple(plain_name(name) for name in names)
+            for i, name in enumerate(self._names):
+                check_name(name, f"{kind} {i}")
+            if len(self._table) != len(self._names):
+                repeated = next(n for i, n in enumerate(self._names) if self._table[n] != i)
+                raise InputError(f"{kind} names must be distinct, but {repeated!r} stands more than once")
+
+    @cached_property
+    def _table(self) -> dict[Hashable, int]:
+        return {name: i for i, name in enumerate(self._names)}
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the names are just 0 .. n-1."""
+        return isinstance(self._names, range)
+
+    def find(self, name: Hashable) -> int:
+        """The position of `name`.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such name; the message shows the closest ones.
+        """
+        if isinstance(self._names, range):
+            try:
+                position = int(name)  # type: ignore[call-overload]
+                if position == name and 0 <= position < len(self._names):
+                    return int(position)
+            except (TypeError, ValueError, OverflowError):
+                pass
+        else:
+            try:
+                return self._table[name]
+            except (KeyError, TypeError):
+                pass
+        raise UnknownNameError(f"there is no {self._kind} {name!r}: {self._hint(name)}")
+
+    def parse(self, text: str) -> Hashable:
+        """The name that a text from a command line or a file means: itself, else the number it spells.
+
+        Raises
+        ------
+        UnknownNameError
+            No name is spelled like that.
+        """
+        for read in (str, int, float):
+            try:
+                candidate: Hashable = read(text)
+                self.find(candidate)
+                return candidate
+            except (ValueError, UnknownNameError):
+                continue
+        self.find(text)
+        return text
+
+    def _hint(self, name: Hashable) -> str:
+        if isinstance(self._names, range):
+            return f"they are called 0 to {len(self) - 1}" if len(self) else "there are none"
+        texts = {str(other): other for other in self._names}
+        close = difflib.get_close_matches(str(name), texts, n=3) if len(texts) <= 100_000 else []
+        if str(name) in texts:  # "17" where 17 is meant
+            close = [str(name)]
+        if close:
+            return "did you mean " + " or ".join(repr(texts[other]) for other in close) + "?"
+        more = ", ..." if len(self) > _SHOWN else ""
+        return f"there are {len(self)}: {', '.join(repr(n) for n in self._names[:_SHOWN])}{more}"
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> Hashable: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Hashable]: ...
+    def __getitem__(self, index: int | slice) -> Hashable | Sequence[Hashable]:
+        return self._names[index]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self.find(name)
+        except UnknownNameError:
+            return False
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Names):
+            return self._names == other._names
+        return isinstance(other, Sequence) and tuple(self._names) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._names))
+
+    def __repr__(self) -> str:
+        more = ", ..." if len(self) > _SHOWN else ""
+        return f"Names({', '.join(repr(name) for name in self._names[:_SHOWN])}{more})"
+
+
+def plain_name(name: Any) -> Hashable:
+    """A NumPy scalar as the Python value it equals; anything else as it is."""
+    plain: Hashable = name.item() if isinstance(name, np.generic) else name
+    return plain
+
+
+def check_name(name: Any, where: str) -> None:
+    """Refuse what cannot be a name: missing values and unhashable things.
+
+    Raises
+    ------
+    InputError
+        Naming `where` it stands.
+    """
+    if name is None or (isinstance(name, float) and math.isnan(name)):
+        raise InputError(f"the name of {where} is missing ({name!r}); give every variable a name")
+    try:
+        hash(name)
+    except TypeError:
+        raise InputError(f"the name of {where} must be hashable, got {type(name).__name__}") from None
