@@ -23,6 +23,8 @@ _HOMES = {
     "ConvergenceWarning": ".errors",
     "PrecisionWarning": ".errors",
     "MarkovRandomField": ".mrf.field",
+    "BeliefState": ".mrf.beliefs",
+    "belief_propagation": ".mrf.propagation",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
@@ -39,4 +41,6 @@ if TYPE_CHECKING:
     from .errors import PredictorError as PredictorError
     from .errors import TooLargeError as TooLargeError
     from .errors import UnknownNameError as UnknownNameError
+    from .mrf.beliefs import BeliefState as BeliefState
     from .mrf.field import MarkovRandomField as MarkovRandomField
+    from .mrf.propagation import belief_propagation as belief_propagation
