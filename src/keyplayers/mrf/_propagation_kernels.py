@@ -11,7 +11,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-kernel = njit(cache=True, nogil=True)
+# numpy's error model: a division by zero is an infinity that the code expects, not a branch in the hot loop
+kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 # a product of ratios is rescaled by this power of two before it leaves the range of a double; each ratio
 # itself is at most exp(100) (see MAX_LOG_RANGE in messages.py), so that the product of two stays in range
@@ -72,12 +73,9 @@ def _send_ratio(field, v, old, new, damping, max_product, changes):
     largest, factor = 0.0, 1.0
     for slot in range(field.offsets[v], field.offsets[v + 1]):
         table = field.tables[slot]
-        p = table >> 1
-        a, d = field.quads[p, 0], field.quads[p, 3]
-        if table & 1:
-            b, c = field.quads[p, 2], field.quads[p, 1]
-        else:
-            b, c = field.quads[p, 1], field.quads[p, 2]
+        p, transposed = table >> 1, table & 1
+        a, b = field.quads[p, 0], field.quads[p, 1 + transposed]
+        c, d = field.quads[p, 2 - transposed], field.quads[p, 3]
         # the cavity ratio is product / incoming; both sides are multiplied by `incoming` instead
         zero = old[field.reverse[slot]]
         one = product
