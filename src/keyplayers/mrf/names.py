@@ -1,10 +1,13 @@
 """Names of variables and states: kept as given, found in constant time."""
 
+import datetime
 import difflib
+import json
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -147,3 +150,59 @@ def check_name(name: Any, where: str) -> None:
         hash(name)
     except TypeError:
         raise InputError(f"the name of {where} must be hashable, got {type(name).__name__}") from None
+
+
+def name_to_json(name: Hashable) -> Any:
+    """A name as JSON can hold it: as it is, or ``{"type": .., "text": ..}`` for what JSON does not know.
+
+    Raises
+    ------
+    InputError
+        The name is of a type that could not be read back.
+    """
+    name = plain_name(name)
+    if isinstance(name, str | bool | int) or (isinstance(name, float) and math.isfinite(name)):
+        return name
+    for known, (write, _) in _TAGGED.items():
+        if type(name).__name__ == known:
+            return {"type": known, "text": write(name)}
+    raise InputError(
+        f"the name {name!r} cannot be written; a file holds texts, numbers, {', '.join(_TAGGED)} as names"
+    )
+
+
+def name_from_json(written: Any) -> Hashable:
+    """The name that `name_to_json` wrote.
+
+    Raises
+    ------
+    InputError
+        It wrote no such thing.
+    """
+    if not isinstance(written, dict):
+        check_name(written, "something in the file")
+        return cast(Hashable, written)
+    try:
+        return _TAGGED[written["type"]][1](written["text"])
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"cannot read the name {written!r}") from None
+
+
+def _write_items(items: Iterable[Any]) -> str:
+    return json.dumps([name_to_json(item) for item in items], ensure_ascii=False)
+
+
+def _read_items(text: str) -> list[Hashable]:
+    return [name_from_json(item) for item in json.loads(text)]
+
+
+# types of names beyond JSON's: how their text is written and read back
+_TAGGED: dict[str, tuple[Callable[[Any], str], Callable[[str], Hashable]]] = {
+    "tuple": (_write_items, lambda text: tuple(_read_items(text))),
+    "frozenset": (lambda items: _write_items(sorted(items, key=repr)), lambda text: frozenset(_read_items(text))),
+    "bytes": (bytes.hex, bytes.fromhex),
+    "float": (repr, float),
+    "date": (datetime.date.isoformat, datetime.date.fromisoformat),
+    "datetime": (datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    "UUID": (str, uuid.UUID),
+}

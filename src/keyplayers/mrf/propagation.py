@@ -112,7 +112,7 @@ def belief_propagation(
     progress.begin("belief propagation", max_sweeps)
     with thread_map(_count_threads(mrf, n_jobs)) as spread:
         run = _Run(mrf, pack(mrf, ratio), values, max_sweeps, tolerance, max_product, spread, progress)
-        done = _SCHEDULES[schedule](run, damping) if mrf.n_edges else _Done("two-pass", 0.0, True)
+        done = _SCHEDULES[schedule](run, damping) if mrf.n_edges else Done("two-pass", 0.0, True)
     progress.end()
 
     state = BeliefState(
@@ -134,7 +134,7 @@ def belief_propagation(
     return state
 
 
-class _Done(NamedTuple):
+class Done(NamedTuple):
     """How a schedule ended."""
 
     schedule: str
@@ -154,7 +154,7 @@ class MessageOrigin:
     """Beliefs that come from messages."""
 
     messages: Messages
-    done: _Done
+    done: Done
 
     @property
     def log_partition(self) -> float:
@@ -230,7 +230,7 @@ class _Run:
         self.values = uniform(self.mrf, self.packed.ratio)
 
 
-def _auto(run: _Run, damping: float) -> _Done:
+def _auto(run: _Run, damping: float) -> Done:
     """Trees folded in by one pass up and one down; cycles flooded in between, damped where they need it."""
     order, remains = peel(run.mrf.slots.offsets, run.mrf.slots.neighbours)
     core = np.flatnonzero(remains).astype(np.int32)
@@ -240,7 +240,7 @@ def _auto(run: _Run, damping: float) -> _Done:
         run.in_place(order[::-1].copy())
         # every message is final after the second pass: another sweep would change nothing
         run.record(_Residual(0.0, 0.0))
-        return _Done("two-pass", 0.0, True)
+        return Done("two-pass", 0.0, True)
     converged = _flood(run, core, damping, impatient=not damping)
     for stronger in () if damping else _DAMPINGS:
         if converged or run.exhausted:
@@ -250,12 +250,12 @@ def _auto(run: _Run, damping: float) -> _Done:
         run.in_place(order)
         converged = _flood(run, core, damping, impatient=True)
     run.in_place(order[::-1].copy())
-    return _Done("flooding", damping, converged)
+    return Done("flooding", damping, converged)
 
 
-def _flooding(run: _Run, damping: float) -> _Done:
+def _flooding(run: _Run, damping: float) -> Done:
     variables = np.arange(run.mrf.n_variables, dtype=np.int32)
-    return _Done("flooding", damping, _flood(run, variables, damping, impatient=False))
+    return Done("flooding", damping, _flood(run, variables, damping, impatient=False))
 
 
 def _flood(run: _Run, variables: Ints, damping: float, *, impatient: bool) -> bool:
@@ -283,7 +283,7 @@ def _stalls(residuals: list[_Residual]) -> bool:
     return lately > _PROGRESS * before
 
 
-def _sequential(run: _Run, damping: float) -> _Done:
+def _sequential(run: _Run, damping: float) -> Done:
     order = np.arange(run.mrf.n_variables, dtype=np.int32)
     parts, spare = _partition(run.mrf, order), np.empty_like(run.values)
     while not run.exhausted:
@@ -293,12 +293,12 @@ def _sequential(run: _Run, damping: float) -> _Done:
             residual = run.at_once(parts, spare)
         run.record(residual)
         if residual.log_ratio <= run.tolerance:
-            return _Done("sequential", damping, True)
+            return Done("sequential", damping, True)
         order = order[::-1].copy()
-    return _Done("sequential", damping, False)
+    return Done("sequential", damping, False)
 
 
-def _residual(run: _Run, damping: float) -> _Done:
+def _residual(run: _Run, damping: float) -> Done:
     n = run.mrf.n_variables
     heap, places = np.arange(n), np.arange(n)
     # nobody has sent yet, so everybody has news without bound
@@ -320,12 +320,12 @@ def _residual(run: _Run, damping: float) -> _Done:
         if quiet:
             # nobody's incoming messages changed by more than the tolerance since it sent
             run.record(_Residual(min(probability, run.tolerance), min(log_ratio, run.tolerance)))
-            return _Done("residual", damping, True)
+            return Done("residual", damping, True)
         run.record(_Residual(probability, log_ratio))
-    return _Done("residual", damping, False)
+    return Done("residual", damping, False)
 
 
-_SCHEDULES: dict[str, Callable[[_Run, float], _Done]] = {
+_SCHEDULES: dict[str, Callable[[_Run, float], Done]] = {
     "auto": _auto,
     "flooding": _flooding,
     "sequential": _sequential,

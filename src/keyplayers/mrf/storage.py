@@ -1,0 +1,198 @@
+"""Fields and belief states as plain arrays in an .npz, which is mapped into memory where it can be."""
+
+import json
+import struct
+import zipfile
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileFormatError, InputError
+from .beliefs import BeliefState
+from .field import MarkovRandomField
+from .messages import Messages
+from .names import Names, name_from_json, name_to_json
+from .propagation import Done, MessageOrigin
+
+# version of the layout of fields and states
+_VERSION = 1
+_FIELD_ARRAYS = ("n_states", "log_priors", "edges", "potential_index", "potential_shapes", "log_potentials")
+_STATE_ARRAYS = ("log_beliefs", "residuals", "log_residuals")
+_STATE_SETTINGS = ("schedule", "converged", "exact", "damping", "max_product", "tolerance", "start")
+# a member of a zip file begins with this many bytes, its name and its extra field
+_ZIP_HEADER = struct.Struct("<26xHH")
+# what zipfile puts before our own extra field where a member may be large
+_ZIP64_EXTRA = 20
+# an extra field of padding: an identifier that nobody uses, and its length
+_PADDING_HEADER = struct.Struct("<HH")
+_PADDING_ID = 0x7061
+# the header of an .npy is a multiple of this, so what follows it is aligned where the header is
+_ALIGNMENT = 64
+
+
+def save_state(state: BeliefState, path: "str | PathLike[str]") -> None:
+    """Write a state of `belief_propagation`, with its field, to an .npz that `load_state` reads.
+
+    Raises
+    ------
+    InputError
+        The state has no messages (exact marginals), or a name cannot be written.
+    """
+    if not isinstance(state.origin, MessageOrigin):
+        raise InputError("only states of belief_propagation can be saved as .npz; exact ones have no messages")
+    settings = {name: getattr(state, name) for name in _STATE_SETTINGS}
+    arrays = {
+        "keyplayers_state": np.array(_VERSION),
+        "settings": _pack_json(settings),
+        "ratio": np.array(state.origin.messages.ratio),
+        "messages": state.origin.messages.values,
+        **{name: getattr(state, name) for name in _STATE_ARRAYS},
+    }
+    write_arrays(field_arrays(state.mrf) | arrays, path)
+
+
+def load_state(path: "str | PathLike[str]") -> BeliefState:
+    """A state that `save_state` wrote, with its field.
+
+    Raises
+    ------
+    FileFormatError
+        The file is none, or of another version.
+    """
+    arrays = map_arrays(path)
+    if "keyplayers_state" not in arrays:
+        raise FileFormatError(f"{fspath(path)}: not a saved state of belief propagation")
+    mrf = field_from_arrays(arrays, path)
+    settings = _unpack_json(arrays["settings"])
+    messages = Messages(mrf, bool(arrays["ratio"]), arrays["messages"], settings["max_product"])
+    done = Done(settings["schedule"], settings["damping"], settings["converged"])
+    known = {name: arrays[name] for name in _STATE_ARRAYS}
+    return BeliefState(mrf=mrf, origin=MessageOrigin(messages, done), **known, **settings)
+
+
+def same_field(one: MarkovRandomField, other: MarkovRandomField) -> bool:
+    """Whether two fields have the same variables, edges, priors and potentials."""
+    return one.names == other.names and all(
+        getattr(one, name) is getattr(other, name) or np.array_equal(getattr(one, name), getattr(other, name))
+        for name in _FIELD_ARRAYS
+    )
+
+
+def field_arrays(mrf: MarkovRandomField) -> dict[str, Any]:
+    """A field as arrays.
+
+    Raises
+    ------
+    InputError
+        A name cannot be written.
+    """
+    names = None if mrf.names.numbered else [name_to_json(name) for name in mrf.names]
+    return {
+        "keyplayers_field": np.array(_VERSION),
+        "names": _pack_json(names),
+        "state_names": _pack_json(_plain_state_names(mrf)),
+        **{name: getattr(mrf, name) for name in _FIELD_ARRAYS},
+    }
+
+
+def is_field(arrays: Mapping[str, Any]) -> bool:
+    """Whether the arrays are those of `field_arrays`."""
+    return "keyplayers_field" in arrays
+
+
+def field_from_arrays(arrays: Mapping[str, Any], path: "str | PathLike[str]") -> MarkovRandomField:
+    """The field that `field_arrays` took apart.
+
+    Raises
+    ------
+    FileFormatError
+        The arrays in `path` are incomplete or of another version.
+    """
+    missing = [name for name in ("keyplayers_field", "names", "state_names", *_FIELD_ARRAYS) if name not in arrays]
+    if missing:
+        raise FileFormatError(f"{fspath(path)}: the field lacks {', '.join(missing)}")
+    version = int(arrays["keyplayers_field"])
+    if version != _VERSION:
+        raise FileFormatError(f"{fspath(path)}: written in layout {version}; this version reads layout {_VERSION}")
+    names = _unpack_json(arrays["names"])
+    states = _unpack_json(arrays["state_names"])
+    if isinstance(states, dict):
+        states = {int(position): tuple(map(name_from_json, own)) for position, own in states.items()}
+    elif states is not None:
+        states = tuple(map(name_from_json, states))
+    return MarkovRandomField(
+        names=Names(range(len(arrays["n_states"])) if names is None else map(name_from_json, names)),
+        state_names=states,
+        **{name: arrays[name] for name in _FIELD_ARRAYS},
+    )
+
+
+def map_arrays(path: "str | PathLike[str]") -> dict[str, Any]:
+    """All arrays of an .npz; those that are stored uncompressed are mapped, not read.
+
+    Raises
+    ------
+    FileFormatError
+        The file is no .npz of plain arrays.
+    """
+    try:
+        with zipfile.ZipFile(path) as members, np.load(path, allow_pickle=False) as loaded:
+            arrays = {}
+            for member in members.infolist():
+                name = member.filename.removesuffix(".npy")
+                mapped = _map(path, member) if member.compress_type == zipfile.ZIP_STORED else None
+                arrays[name] = loaded[name] if mapped is None else mapped
+            return arrays
+    except (zipfile.BadZipFile, ValueError, EOFError) as error:
+        raise FileFormatError(f"{fspath(path)}: not an .npz of plain arrays: {error}") from None
+
+
+def write_arrays(arrays: Mapping[str, Any], path: "str | PathLike[str]") -> None:
+    """An uncompressed .npz whose numbers begin at addresses that processors like, so that it can be mapped."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as members:
+        for name, array in arrays.items():
+            _write_aligned(members, f"{name}.npy", array)
+
+
+def _write_aligned(members: zipfile.ZipFile, name: str, array: Any) -> None:
+    member = zipfile.ZipInfo(name)
+    file: Any = members.fp
+    begin = file.tell() + _ZIP_HEADER.size + len(name) + _ZIP64_EXTRA + _PADDING_HEADER.size
+    padding = -begin % _ALIGNMENT
+    member.extra = _PADDING_HEADER.pack(_PADDING_ID, padding) + bytes(padding)
+    with members.open(member, "w", force_zip64=True) as stream:
+        np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
+
+
+def _map(path: "str | PathLike[str]", member: zipfile.ZipInfo) -> Any:
+    """One stored member as a read-only array over the file; None where it cannot be mapped."""
+    with open(path, "rb") as file:
+        file.seek(member.header_offset)
+        name_length, extra_length = _ZIP_HEADER.unpack(file.read(_ZIP_HEADER.size))
+        file.seek(member.header_offset + _ZIP_HEADER.size + name_length + extra_length)
+        version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            return None
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran_order, dtype = read(file)
+        if dtype.hasobject or not shape or 0 in shape or file.tell() % dtype.alignment:
+            return None
+        whole: Any = np.memmap(path, dtype, "r", file.tell(), shape, "F" if fortran_order else "C")
+        return whole.view(np.ndarray)
+
+
+def _plain_state_names(mrf: MarkovRandomField) -> Any:
+    if isinstance(mrf.state_names, Mapping):
+        return {str(position): list(map(name_to_json, own)) for position, own in mrf.state_names.items()}
+    return None if mrf.state_names is None else list(map(name_to_json, mrf.state_names))
+
+
+def _pack_json(data: Any) -> Any:
+    """JSON in an array of bytes."""
+    return np.frombuffer(json.dumps(data).encode(), dtype=np.uint8)
+
+
+def _unpack_json(packed: Any) -> Any:
+    return json.loads(packed.tobytes())
