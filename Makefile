@@ -1,0 +1,34 @@
+# The commands of the README. Each makes its own .venv; PYTHON chooses the interpreter that it is made with.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test check bench clean
+
+# what is installed follows pyproject.toml: a stamp per set of extras
+$(VENV)/.%: pyproject.toml src/keyplayers/_version.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+demo: $(VENV)/.demo
+	$(BIN)/keyplayers demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.check
+	@echo "== format";      $(BIN)/ruff format --check .
+	@echo "== lint";        $(BIN)/ruff check .
+	@echo "== types";       $(BIN)/mypy
+	@echo "== floors";      $(BIN)/lint-imports
+	@echo "== tests, with the examples in docstrings and docs"
+	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+
+bench: $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(BIN)/python benchmarks/belief_propagation.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,52 @@
+"""What is imported when: a user who asks for help must not wait for a compiler."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import keyplayers
+
+HEAVY = ("numba", "pandas", "polars", "matplotlib", "joblib", "scipy", "pyarrow", "networkx", "sklearn", "torch")
+
+
+def loaded(code):
+    report = f"import sys; print(*(m for m in {HEAVY!r} if m in sys.modules), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return done.stderr.split()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import keyplayers",
+        "from keyplayers.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass",
+        "from keyplayers.cli import main\ntry: main(['beliefs', '--help'])\nexcept SystemExit: pass",
+    ],
+)
+def test_nothing_heavy_is_loaded(code):
+    assert loaded(code) == []
+
+
+def test_a_heavy_import_would_be_seen():
+    assert "numba" in loaded("import keyplayers as kp; kp.belief_propagation")
+
+
+def test_the_lazy_names_are_those_that_type_checkers_see():
+    source = Path(keyplayers.__file__).read_text(encoding="utf-8")
+    shown = {line.split(" as ")[1] for line in source.splitlines() if line.startswith("    from ")}
+    assert shown == set(keyplayers.__all__)
+    for name in keyplayers.__all__:
+        assert getattr(keyplayers, name).__module__.startswith("keyplayers")
+    assert set(keyplayers.__all__) <= set(dir(keyplayers))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = keyplayers.nothing
