@@ -25,6 +25,8 @@ _HOMES = {
     "MarkovRandomField": ".mrf.field",
     "BeliefState": ".mrf.beliefs",
     "belief_propagation": ".mrf.propagation",
+    "read_mrf": ".readers",
+    "write_mrf": ".readers",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
@@ -44,3 +46,5 @@ if TYPE_CHECKING:
     from .mrf.beliefs import BeliefState as BeliefState
     from .mrf.field import MarkovRandomField as MarkovRandomField
     from .mrf.propagation import belief_propagation as belief_propagation
+    from .readers import read_mrf as read_mrf
+    from .readers import write_mrf as write_mrf

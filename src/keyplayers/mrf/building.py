@@ -38,6 +38,7 @@ def build_field(
     duplicates: str,
     self_loops: str,
     missing_priors: str,
+    n_variables: int | None,
 ) -> MarkovRandomField:
     """See `MarkovRandomField.from_edges`."""
     _one_of("duplicates", duplicates, ("error", "merge", "multiply"))
@@ -53,7 +54,9 @@ def build_field(
 
     prior_table = read_priors(priors if log_priors is None else log_priors, log_domain=log_priors is not None)
     typed = isinstance(potential if log_potential is None else log_potential, Mapping)
-    table = read_edges(edges, prior_table, typed=typed, types=edge_types, weights=edge_weights)
+    table = read_edges(
+        edges, prior_table, typed=typed, types=edge_types, weights=edge_weights, n_variables=n_variables
+    )
     if len(table.ends) and not n_given:
         raise InputError("an edge needs a potential: give potential, log_potential or homophily")
     table = _drop_self_loops(table, self_loops)

@@ -48,6 +48,7 @@ def read_edges(
     typed: bool,
     types: Sequence[Hashable] | None,
     weights: Any,
+    n_variables: int | None = None,
 ) -> EdgeTable:
     """The table of edges; variables that have priors come first, in their order.
 
@@ -75,8 +76,12 @@ def read_edges(
         source, target, types = _pairs(edges, typed, types)
         positional |= priors is None and all(type(name) is int for name in [*source, *target])
     if positional:
-        n = None if priors is None else len(priors)
+        n = n_variables if priors is None else len(priors)
+        if n_variables is not None and n != n_variables:
+            raise InputError(f"there are {n} priors, but n_variables={n_variables}")
         names, ends = _number(source, target, n)
+    elif n_variables is not None:
+        raise InputError("n_variables goes with edges given as positions; named variables need a prior each")
     else:
         names, ends = _name(source, target, None if priors is None else priors.names)
     if types is not None and len(types) != len(ends):
@@ -155,7 +160,7 @@ def _number(source: Any, target: Any, n: int | None) -> tuple[Names, Ints]:
         e = int(np.argmax((columns[0] < 0) | (columns[0] >= n) | (columns[1] < 0) | (columns[1] >= n)))
         raise InputError(
             f"edge {e} ({int(columns[0][e])} - {int(columns[1][e])}) is out of range: "
-            f"there are priors for variables 0 to {n - 1}"
+            f"the variables are 0 to {n - 1}"
         )
     ends[:, 0], ends[:, 1] = columns
     return Names(range(n)), ends

@@ -70,6 +70,7 @@ class MarkovRandomField:
         duplicates: str = "error",
         self_loops: str = "error",
         missing_priors: str = "uniform",
+        n_variables: int | None = None,
     ) -> "MarkovRandomField":
         """A field from a list or table of edges.
 
@@ -105,6 +106,8 @@ class MarkovRandomField:
             "error" or "drop".
         missing_priors
             "uniform", or "error" to insist on a prior for every variable.
+        n_variables
+            N, where the edges are an array and isolated variables come after the last one that has an edge.
 
         Raises
         ------
@@ -127,6 +130,7 @@ class MarkovRandomField:
             duplicates=duplicates,
             self_loops=self_loops,
             missing_priors=missing_priors,
+            n_variables=n_variables,
         )
 
     @property

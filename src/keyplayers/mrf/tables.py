@@ -33,8 +33,8 @@ def read_priors(priors: Any, *, log_domain: bool) -> PriorTable | None:
     InputError
         Naming the variable whose prior is negative, NaN, infinite or all zero.
     """
-    if priors is None:
-        return None
+    if priors is None or isinstance(priors, PriorTable):
+        return priors
     state_names = None
     names: Names | None
     rows: Any
@@ -53,6 +53,13 @@ def read_priors(priors: Any, *, log_domain: bool) -> PriorTable | None:
             raise InputError(f"a column of the priors is not numeric: {error}") from None
     else:
         names, rows = None, priors
+    return prior_table(names, rows, state_names, log_domain=log_domain)
+
+
+def prior_table(
+    names: Names | None, rows: Any, state_names: tuple[Hashable, ...] | None, *, log_domain: bool
+) -> PriorTable:
+    """A checked table from rows of weights, or of their logarithms."""
 
     def whose(i: int) -> str:
         return f"the prior of variable {(i if names is None else names[i])!r}"
