@@ -21,7 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 BLOCK = 16_384  # edges a block: its seven temporaries fill a second-level cache of 1 MiB
-MAX_EXPONENT = 350.0  # cavity log-odds beyond it change no message, while MAX_LOG_RANGE holds: exp(300 - 350) is 2e-22
+MAX_EXPONENT = (
+    350.0  # cavity log-odds beyond it change no message, while MAX_LOG_RANGE holds: exp(300 - 350) is 2e-22
+)
 MAX_LOG_RANGE = 300.0  # largest log-ratio of two entries of a potential on the fast path; exp(300 + 350) is finite
 
 
@@ -116,7 +118,10 @@ def _general_sweep(field, messages):
     log_p = field.log_potentials[field.types]
     residual = 0.0
     updates = []
-    for ends, incoming, psi in ((field.tails, messages[1], log_p), (field.heads, messages[0], log_p.swapaxes(1, 2))):
+    for ends, incoming, psi in (
+        (field.tails, messages[1], log_p),
+        (field.heads, messages[0], log_p.swapaxes(1, 2)),
+    ):
         cavity = _infinite_where_counted(
             totals[ends] - np.where(np.isfinite(incoming), incoming, 0.0),
             plus[ends] - (incoming == np.inf),
@@ -143,7 +148,8 @@ def _counted_totals(field, messages):
     totals = np.where(np.isfinite(field.log_odds), field.log_odds, 0.0)
     totals = totals + sum(np.bincount(end, message, n) for end, message in zip(ends, finite, strict=True))
     plus, minus = (
-        (field.log_odds == sign) + sum(np.bincount(end[messages[i] == sign], minlength=n) for i, end in enumerate(ends))
+        (field.log_odds == sign)
+        + sum(np.bincount(end[messages[i] == sign], minlength=n) for i, end in enumerate(ends))
         for sign in (np.inf, -np.inf)
     )
     return totals, plus, minus
