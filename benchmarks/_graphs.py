@@ -4,7 +4,7 @@ import numpy as np
 
 
 def random_graph(n_edges, mean_degree, rng):
-    """Edges drawn uniformly (Erdos and Renyi's G(n, m)). Returns n_variables and edges int64 [E, 2], first < second."""
+    """Edges drawn uniformly (Erdos and Renyi's G(n, m)): n_variables and int64 [E, 2], first end < second."""
     n = max(3, round(2 * n_edges / mean_degree))
     return n, _distinct(lambda size: rng.integers(0, n, (size, 2)), n, n_edges, rng)
 
@@ -12,7 +12,7 @@ def random_graph(n_edges, mean_degree, rng):
 def power_law_graph(n_edges, mean_degree, rng, exponent=2.5):
     """Ends drawn in proportion to weights with a power-law tail (Chung and Lu's model): a few hubs, many leaves.
 
-    The heaviest of 200,000 variables has a few thousand neighbours. Numbers of variables carry no order of degrees.
+    The heaviest of 200,000 variables has some thousand neighbours. A variable's number says nothing of its degree.
     """
     n = max(3, round(2 * n_edges / mean_degree))
     weights = rng.permutation((np.arange(n) + 10.0) ** (-1 / (exponent - 1)))

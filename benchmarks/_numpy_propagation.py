@@ -10,8 +10,8 @@ As safe as a library has to be:
 - sums of log-odds neither overflow nor underflow at a variable with any number of neighbours;
 - evidence (a prior with a zero) makes a variable's total infinite, which a positive potential maps to a finite
   message: the exponent is clipped, where clipping changes nothing in double precision;
-- potentials with zeros, or so extreme that clipping would show, take the general path: infinite messages are counted
-  apart from the sum of the finite ones, and the message function is made of ``logaddexp``;
+- potentials with zeros, or so extreme that clipping would show, take the general path: infinite messages are
+  counted apart from the sum of the finite ones, and the message function is made of ``logaddexp``;
 - every edge names its potential through a type;
 - every sweep returns the largest undamped change of a message, in log-odds.
 """

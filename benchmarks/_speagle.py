@@ -1,6 +1,7 @@
-"""SpEagle of UGFraud: belief propagation on a network of users, products and reviews, one Python object a variable.
+"""SpEagle of UGFraud: belief propagation on users, products and reviews, one Python object a variable.
 
-A review is a variable of its own, joined to its user and to its product. SpEagle sweeps breadth-first there and back.
+A review is a variable of its own, joined to its user and to its product. SpEagle sweeps breadth-first, there and
+back.
 """
 
 import contextlib
@@ -29,7 +30,7 @@ def review_network(n_reviews, rng):
 
 
 def beliefs(pairs, users, products, reviews, *, max_sweeps=100, tolerance=1e-6):
-    """P(spam) of the reviews [n], from arrays, until the messages of a variable change by less than `tolerance` on average."""
+    """P(spam) of the reviews [n], from arrays; stops when variables' messages change by `tolerance` on average."""
     graph = nx.Graph()
     used = np.unique(pairs[:, 0])
     graph.add_nodes_from((f"u{i}", {"types": "user", "prior": users[i]}) for i in used)

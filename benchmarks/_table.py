@@ -27,7 +27,7 @@ class Row:
     """One line of the table."""
 
     benchmark: str
-    input: str
+    case: str  # the input
     ours: float  # median over the repetitions, in `unit`
     unit: str
     rival: str | None  # whom we are paired with
@@ -88,7 +88,7 @@ def per_step(
 
 def paired(
     benchmark: str,
-    input: str,
+    case: str,
     rival: str,
     ours: Sequence[float],
     theirs: Sequence[float],
@@ -100,15 +100,15 @@ def paired(
 ) -> Row:
     """A row with a rival: seconds of each repetition are divided by `per` to give `unit`."""
     ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
-    return Row(benchmark, input, median(ours) / per, unit, rival, median(theirs) / per,
+    return Row(benchmark, case, median(ours) / per, unit, rival, median(theirs) / per,
                median(ratios), min(ratios), max(ratios), goal, evaluations)  # fmt: skip
 
 
 def limited(
-    benchmark: str, input: str, ours: float, *, unit: str, goal: float | None = None, evaluations: int
+    benchmark: str, case: str, ours: float, *, unit: str, goal: float | None = None, evaluations: int
 ) -> Row:
     """A row without a rival: a quantity of ours that should stay below `goal`."""
-    return Row(benchmark, input, ours, unit, None, None, None, None, None, goal, evaluations)
+    return Row(benchmark, case, ours, unit, None, None, None, None, None, goal, evaluations)
 
 
 def show(rows: Iterable[Row], *, title: str = "", as_json: bool = False) -> None:
@@ -137,4 +137,4 @@ def _cells(row: Row) -> tuple[str, ...]:
         ratio = f"{row.ratio:.3g} ({row.ratio_min:.3g}-{row.ratio_max:.3g})"
     if row.goal is not None:
         goal = f"{'≤' if row.ratio is None else '≥'} {row.goal:g} {'met' if row.met else 'missed'}"
-    return row.benchmark, row.input, f"{row.ours:.3g} {row.unit}", rival, ratio, goal, f"{row.evaluations:,}"
+    return row.benchmark, row.case, f"{row.ours:.3g} {row.unit}", rival, ratio, goal, f"{row.evaluations:,}"
