@@ -15,7 +15,7 @@ from .field import MarkovRandomField
 # exp(100), so that the kernel's products of two of them stay inside a double with room to spare
 MAX_LOG_RANGE = 100.0
 # stands for an infinite power of the scale; no sum of ratios over any number of neighbours comes near it
-_INFINITE_SHIFT = 2**40
+INFINITE_SHIFT = 2**40
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,5 +164,5 @@ def _split_ratios(log_priors: Floats) -> tuple[Floats, Ints]:
     finite = np.isfinite(log_ratios)
     shifts = np.rint(np.where(finite, log_ratios, 0.0) / kernels.LOG_SCALE).astype(np.int64)
     mantissas = np.exp(np.where(finite, log_ratios, 0.0) - shifts * kernels.LOG_SCALE)
-    shifts[~finite] = np.where(log_ratios[~finite] > 0, _INFINITE_SHIFT, -_INFINITE_SHIFT)
+    shifts[~finite] = np.where(log_ratios[~finite] > 0, INFINITE_SHIFT, -INFINITE_SHIFT)
     return mantissas, shifts

@@ -15,6 +15,7 @@ from . import _propagation_kernels as kernels
 from ._field_kernels import peel
 from .beliefs import BeliefState
 from .field import MarkovRandomField
+from .flooding import lay_out, send_all, write_back
 from .messages import MAX_LOG_RANGE, Messages, fits_ratios, log_beliefs, pack, refuse_impossible, uniform, width
 
 # Sweeps before a run is given up. Most fields need fewer than 100; the rest oscillates or creeps.
@@ -259,19 +260,51 @@ def _flooding(run: _Run, damping: float) -> Done:
 
 
 def _flood(run: _Run, variables: Ints, damping: float, *, impatient: bool) -> bool:
-    """Sweeps over `variables` until the run has converged, or ends; whether it has converged."""
+    """Sweeps between `variables` until the run has converged, or ends; whether it has converged.
+
+    What they send to others follows at the end: it feeds back into nothing.
+    """
+    sweep, finish = _ratio_flood(run, variables) if run.packed.ratio else _log_flood(run, variables)
+    first = len(run.residuals)
+    converged = False
+    while not (converged or run.exhausted or (impatient and _stalls(run.residuals[first:]))):
+        residual = sweep(damping)
+        run.record(residual)
+        converged = residual.log_ratio <= run.tolerance
+    finish()
+    return converged
+
+
+def _ratio_flood(run: _Run, variables: Ints) -> tuple[Callable[[float], _Residual], Callable[[], None]]:
+    """A sweep over messages that lie edge by edge, and how they get back into their slots."""
+    edges = lay_out(run.packed, run.values, variables)
+
+    def sweep(damping: float) -> _Residual:
+        return _Residual(*send_all(edges, damping, run.max_product, run.spread))
+
+    def finish() -> None:
+        write_back(edges, run.packed, run.values)
+        if len(variables) < run.mrf.n_variables:
+            outward = run.values.copy()
+            run.at_once([variables], outward)
+            write_back(edges, run.packed, outward)
+            run.values = outward
+
+    return sweep, finish
+
+
+def _log_flood(run: _Run, variables: Ints) -> tuple[Callable[[float], _Residual], Callable[[], None]]:
+    """A sweep from one array of slots into the other."""
     parts = _partition(run.mrf, variables)
     spare = run.values.copy()  # the slots of other senders stay as they are
-    first = len(run.residuals)
-    while not run.exhausted:
+
+    def sweep(damping: float) -> _Residual:
+        nonlocal spare
         residual = run.at_once(parts, spare, damping)
         run.values, spare = spare, run.values
-        run.record(residual)
-        if residual.log_ratio <= run.tolerance:
-            return True
-        if impatient and _stalls(run.residuals[first:]):
-            return False
-    return False
+        return residual
+
+    return sweep, lambda: None
 
 
 def _stalls(residuals: list[_Residual]) -> bool:
