@@ -20,7 +20,7 @@ test: $(VENV)/.test
 
 check: $(VENV)/.check
 	@echo "== format";      $(BIN)/ruff format --check .
-	@echo "== lint";        $(BIN)/ruff check .
+	@echo "== lint";        $(BIN)/ruff check . && echo "$$($(BIN)/ruff check . --show-files | wc -l) files checked"
 	@echo "== types";       $(BIN)/mypy
 	@echo "== floors";      $(BIN)/lint-imports
 	@echo "== tests, with the examples in docstrings and docs"

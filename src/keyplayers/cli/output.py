@@ -26,9 +26,10 @@ def show_progress(quiet: bool) -> AbstractContextManager[Progress]:
     return nullcontext(Silent()) if quiet or not sys.stderr.isatty() else Bar()
 
 
-def print_json(data: Any) -> None:
-    """JSON to standard output; NaN, which JSON lacks, is written as null by whoever makes the data."""
-    typer.echo(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=None if _long(data) else 1))
+def print_json(data: Mapping[str, Any]) -> None:
+    """JSON to standard output: a line per entry, and per row of a table. It holds no NaN, which JSON lacks."""
+    entries = ",\n".join(f" {_compact(key)}: {_rows(value)}" for key, value in data.items())
+    typer.echo(f"{{\n{entries}\n}}")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -80,5 +81,11 @@ def write_columns(columns: Mapping[str, Any], path: Path) -> None:
     write(table)
 
 
-def _long(data: Any) -> bool:
-    return len(data) > 1000 or any(isinstance(v, list) and len(v) > 1000 for v in getattr(data, "values", list)())
+def _rows(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(f"  {_compact(row)}" for row in value) + "\n ]"
+    return _compact(value)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
