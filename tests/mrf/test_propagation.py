@@ -1,4 +1,4 @@
-"""How propagation behaves: schedules, convergence, starts, threads. Whether it is right: test_propagation_random."""
+"""How propagation behaves: schedules, convergence, starts, threads; what it finds: test_propagation_random."""
 
 import warnings
 
