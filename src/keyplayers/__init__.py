@@ -27,6 +27,8 @@ _HOMES = {
     "belief_propagation": ".mrf.propagation",
     "read_mrf": ".readers",
     "write_mrf": ".readers",
+    "exact_marginals": ".mrf.exact",
+    "treewidth_bound": ".mrf.elimination",
     "chain_field": ".mrf.generators",
     "grid_field": ".mrf.generators",
     "random_field": ".mrf.generators",
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from .errors import TooLargeError as TooLargeError
     from .errors import UnknownNameError as UnknownNameError
     from .mrf.beliefs import BeliefState as BeliefState
+    from .mrf.elimination import treewidth_bound as treewidth_bound
+    from .mrf.exact import exact_marginals as exact_marginals
     from .mrf.field import MarkovRandomField as MarkovRandomField
     from .mrf.generators import chain_field as chain_field
     from .mrf.generators import grid_field as grid_field
