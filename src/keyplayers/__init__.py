@@ -27,6 +27,14 @@ _HOMES = {
     "belief_propagation": ".mrf.propagation",
     "read_mrf": ".readers",
     "write_mrf": ".readers",
+    "exact_marginals": ".mrf.exact",
+    "treewidth_bound": ".mrf.elimination",
+    "chain_field": ".mrf.generators",
+    "grid_field": ".mrf.generators",
+    "random_field": ".mrf.generators",
+    "scale_free_field": ".mrf.generators",
+    "star_field": ".mrf.generators",
+    "tree_field": ".mrf.generators",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
@@ -44,7 +52,15 @@ if TYPE_CHECKING:
     from .errors import TooLargeError as TooLargeError
     from .errors import UnknownNameError as UnknownNameError
     from .mrf.beliefs import BeliefState as BeliefState
+    from .mrf.elimination import treewidth_bound as treewidth_bound
+    from .mrf.exact import exact_marginals as exact_marginals
     from .mrf.field import MarkovRandomField as MarkovRandomField
+    from .mrf.generators import chain_field as chain_field
+    from .mrf.generators import grid_field as grid_field
+    from .mrf.generators import random_field as random_field
+    from .mrf.generators import scale_free_field as scale_free_field
+    from .mrf.generators import star_field as star_field
+    from .mrf.generators import tree_field as tree_field
     from .mrf.propagation import belief_propagation as belief_propagation
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
