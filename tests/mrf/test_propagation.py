@@ -235,3 +235,11 @@ def test_the_core_is_what_cycles_and_the_paths_between_them_hold():
     assert np.flatnonzero(remains).tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert sorted(order.tolist()) == [7, 8, 9, 10, 11]
     assert order.tolist().index(8) < order.tolist().index(7)
+
+
+def test_a_caveat_offers_an_exact_check_where_it_is_cheap():
+    ring = kp.MarkovRandomField.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], potential=S)
+    assert kp.belief_propagation(ring).caveat.endswith("exact_marginals can check them (treewidth 2)")
+    assert kp.belief_propagation(random_field(n=300, e=3000)).caveat.endswith("approximations")
+    assert kp.belief_propagation(kp.chain_field(5)).caveat == ""
+    assert kp.exact_marginals(ring).caveat == ""

@@ -83,17 +83,8 @@ def summary(found: "BeliefState") -> list[str]:
     how = found.schedule + (f", damping {found.damping:g}" if found.damping else "")
     if found.n_sweeps:
         how += f", {found.n_sweeps} sweeps, last change {found.residuals[-1]:.1e}"
-    if found.exact:
-        lines.append(f"{how}: exact")
-    elif found.converged:
-        lines.append(f"{how}: converged; the graph has cycles, so these are approximations{_exact_hint(found)}")
-    else:
-        lines.append(f"{how}: NOT converged, do not rely on these numbers")
+    lines.append(f"{how}: {'exact' if found.exact else found.caveat}")
     return lines
-
-
-def _exact_hint(found: "BeliefState") -> str:
-    return ""
 
 
 def _ranking(found: "BeliefState", state: str | None) -> Any:
@@ -159,6 +150,7 @@ def _as_data(found: "BeliefState", top: int | None, state: str | None) -> dict[s
             "residual": float(found.residuals[-1]) if found.n_sweeps else 0.0,
             "converged": found.converged,
             "exact": found.exact,
+            "caveat": found.caveat,
         },
         "log_partition": found.log_partition,
         "states": [str(given) for given in mrf.states_at(0)] if _same_states(found) else None,

@@ -13,6 +13,10 @@ from ..errors import InputError
 from ..frames import make_frame
 from .field import MarkovRandomField
 
+# where an exact check is offered: so many edges, and so many numbers in the tables it would fill
+_CHEAP_EDGES = 20_000
+_CHEAP_ENTRIES = 2**22
+
 
 class Origin(Protocol):
     """Where beliefs come from: messages of belief propagation, or a calibrated clique tree."""
@@ -125,6 +129,21 @@ class BeliefState:
             "pandas", "polars" or "pyarrow".
         """
         return make_frame(belief_columns(self), backend)
+
+    @cached_property
+    def caveat(self) -> str:
+        """How far the beliefs can be trusted, in one sentence; empty where they are exact."""
+        if self.exact:
+            return ""
+        if not self.converged:
+            return "not converged: do not rely on these numbers"
+        from .elimination import treewidth_bound
+
+        bound = treewidth_bound(self.mrf, max_entries=_CHEAP_ENTRIES) if self.mrf.n_edges <= _CHEAP_EDGES else None
+        check = (
+            f"; exact_marginals can check them (treewidth {bound.width})" if bound and not bound.exceeded else ""
+        )
+        return f"the graph has cycles, so these are approximations{check}"
 
     def _named(self, chosen: Ints) -> dict[Hashable, Hashable]:
         mrf = self.mrf
