@@ -129,6 +129,8 @@ def test_arrays_of_a_field_are_read_only():
         (dict(edges=[("a", "b")], potential=None), "needs a potential"),
         (dict(edges=[("a", "b")], potential=None, homophily=1.5), "probability between 0 and 1, got 1.5"),
         (dict(edges=[(0, 1)], priors=[[1, 1], [1, 1, 1]], potential=None, homophily=0.5), "equal state counts"),
+        (dict(edges=[("a", "b")], potential=None, homophily="much"), "probability between 0 and 1, got 'much'"),
+        (dict(edges=[(0, 1)], potential=np.eye(2) * 1j), "matrix of numbers"),
         (dict(edges=[("a", "b")], states=["x", "x"]), "distinct names"),
         (dict(edges=[("a", "b")], states=["x", "y", "z"]), "has 3 states|has shape|shape 2×2"),
         (dict(edges=[("a", "b")], duplicates="first"), "duplicates must be one of"),

@@ -62,13 +62,12 @@ def build_field(
     table = _drop_self_loops(table, self_loops)
 
     if homophily is not None:
-        potentials = None
+        n_states = _count_states(table, prior_table, None, states)
+        potentials = homophily_table(homophily, table, n_states)
     else:
         given = potential if log_potential is None else log_potential
         potentials = read_potentials(given, table, log_domain=log_potential is not None)
-    n_states = _count_states(table, prior_table, potentials, states)
-    if potentials is None:
-        potentials = homophily_table(float(homophily or 0.0), table, n_states)
+        n_states = _count_states(table, prior_table, potentials, states)
     _check_shapes(table, potentials, n_states)
     ends, potentials = _join_duplicates(table, potentials, duplicates)
 

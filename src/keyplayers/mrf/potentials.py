@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import Bools, Floats, Ints
 from ..errors import InputError
 from .edge_table import EdgeTable
+from .tables import real_numbers
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ def homophily_table(strength: float, table: EdgeTable, n_states: Ints) -> Potent
     InputError
         `strength` is no probability, or an edge joins variables of different state counts.
     """
-    if not 0 <= strength <= 1:
-        raise InputError(f"homophily must be a probability between 0 and 1, got {strength}")
+    if isinstance(strength, str) or not 0 <= strength <= 1:
+        raise InputError(f"homophily must be a probability between 0 and 1, got {strength!r}")
     counts = n_states[table.ends]
     different = counts[:, 0] != counts[:, 1]
     if different.any():
@@ -136,7 +137,7 @@ def homophily_table(strength: float, table: EdgeTable, n_states: Ints) -> Potent
 def log_matrix(given: Any, whose: str, log_domain: bool) -> Floats:
     """A checked matrix of log-potentials, in nats."""
     try:
-        matrix = np.asarray(given, dtype=np.float64)
+        matrix = real_numbers(given)
     except (TypeError, ValueError):
         raise InputError(f"{whose} must be a matrix of numbers, got {given!r}") from None
     if matrix.ndim != 2 or not matrix.size:

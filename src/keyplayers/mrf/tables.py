@@ -90,7 +90,7 @@ def log_weights(weights: Any, whose: str | Callable[[int], str], *, log_domain: 
         A weight is NaN, negative or infinite, or a row is all zero.
     """
     try:
-        array = np.asarray(weights, dtype=np.float64)
+        array = real_numbers(weights)
     except (TypeError, ValueError):
         raise InputError(f"{_row(whose, 0)} must be numbers, got {weights!r}") from None
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
@@ -112,6 +112,13 @@ def log_weights(weights: Any, whose: str | Callable[[int], str], *, log_domain: 
         return array.copy()
     with np.errstate(divide="ignore"):
         return np.log(array)
+
+
+def real_numbers(given: Any) -> Floats:
+    """An array of doubles; what is complex or no number raises TypeError or ValueError."""
+    if np.iscomplexobj(given):
+        raise TypeError("complex numbers")
+    return np.asarray(given, dtype=np.float64)
 
 
 def _regular(rows: Any) -> Floats | None:
