@@ -131,7 +131,10 @@ def _calibrate(mrf: MarkovRandomField, elimination: Elimination, max_product: bo
     order, ranks = elimination.order, elimination.ranks
     n = mrf.n_variables
     fixed = fixed_variables(mrf)
-    log_priors = _with_observed_neighbours(mrf, fixed)
+    # a common factor of a table would cost digits of everything that is added to it
+    log_potentials, potential_tops = _from_the_top(mrf.log_potentials, mrf.potential_offsets)
+    log_priors, prior_tops = _from_the_top(_with_observed_neighbours(mrf, fixed, log_potentials), mrf.offsets)
+    divided_out = float(prior_tops.sum() + potential_tops[mrf.potential_index].sum())
     edges = _edges_by_clique(mrf, elimination, fixed)
     message_offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.diff(elimination.table_offsets) // mrf.n_states[order], out=message_offsets[1:])
@@ -148,7 +151,7 @@ def _calibrate(mrf: MarkovRandomField, elimination: Elimination, max_product: bo
         edges.others,
         edges.starts,
         edges.strides,
-        mrf.log_potentials,
+        log_potentials,
         max_product,
         tables,
         messages,
@@ -178,7 +181,7 @@ def _calibrate(mrf: MarkovRandomField, elimination: Elimination, max_product: bo
     log_beliefs -= np.repeat(_log_sums(log_beliefs, mrf.offsets), mrf.n_states)
     _pair_with_observed(mrf, fixed, log_beliefs, pair_offsets, log_pairs)
     log_pairs -= np.repeat(_log_sums(log_pairs, pair_offsets), np.diff(pair_offsets))
-    return _Calibrated(log_beliefs, log_pairs, pair_offsets, log_scale, states)
+    return _Calibrated(log_beliefs, log_pairs, pair_offsets, log_scale + divided_out, states)
 
 
 class _EdgesByClique(NamedTuple):
@@ -211,7 +214,7 @@ def _edges_by_clique(mrf: MarkovRandomField, elimination: Elimination, fixed: Bo
     )
 
 
-def _with_observed_neighbours(mrf: MarkovRandomField, fixed: Bools) -> Floats:
+def _with_observed_neighbours(mrf: MarkovRandomField, fixed: Bools, log_potentials: Floats) -> Floats:
     """Log-priors plus what observed neighbours say; between two observed variables the first end counts it.
 
     Raises
@@ -232,7 +235,7 @@ def _with_observed_neighbours(mrf: MarkovRandomField, fixed: Bools) -> Floats:
         rows = np.repeat(np.arange(len(edges)), counts)
         pair = (x, chosen[sender][rows]) if own == 0 else (chosen[sender][rows], x)
         cells = _cells(mrf, edges[rows], *pair)
-        np.add.at(log_priors, mrf.offsets[receiver][rows] + x, mrf.log_potentials[cells])
+        np.add.at(log_priors, mrf.offsets[receiver][rows] + x, log_potentials[cells])
     if mrf.n_variables:
         possible = np.maximum.reduceat(log_priors, mrf.offsets[:-1]) > -np.inf
         if not possible.all():
@@ -279,6 +282,14 @@ def _ranges(counts: Ints) -> Ints:
     total = int(ends[-1]) if len(ends) else 0
     ranges: Ints = np.arange(total) - np.repeat(ends - counts, counts)
     return ranges
+
+
+def _from_the_top(logs: Floats, offsets: Ints) -> tuple[Floats, Floats]:
+    """Each stretch of `logs` less its maximum, and the maxima."""
+    if len(offsets) == 1:
+        return logs, np.zeros(0)
+    tops = np.maximum.reduceat(logs, offsets[:-1])
+    return logs - np.repeat(tops, np.diff(offsets)), tops
 
 
 def _log_sums(logs: Floats, offsets: Ints) -> Floats:
