@@ -40,10 +40,10 @@ def test_a1_zero_prior_entries(how):
 
 @pytest.mark.parametrize("how", INFERENCES)
 def test_a2_contradictory_evidence_names_the_variable(how):
-    # schedules in which 1 has told 2 of 0 before it hears from 2 find no state for 2 instead
-    named = "[12]" if how in ("sequential", "residual") else "1"
+    # schedules in which 1 has told 2 of 0 before it hears from 2 find no state for 2, and name 1 as its neighbour
+    named = r"[12] has no possible state: .*1.*" if how in ("sequential", "residual") else "1 has no"
     mrf = from_edges(CHAIN, [[1, 0], U, [0, 1]], potential=I)
-    with pytest.raises(kp.ContradictionError, match=f"variable {named} has no possible state"):
+    with pytest.raises(kp.ContradictionError, match=f"variable {named}"):
         infer(mrf, how)
 
 

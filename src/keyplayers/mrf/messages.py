@@ -14,6 +14,8 @@ from .field import MarkovRandomField
 # potentials whose logarithms differ by more than this are kept in logarithms: ratios of messages stay below
 # exp(100), so that the kernel's products of two of them stay inside a double with room to spare
 MAX_LOG_RANGE = 100.0
+# how many neighbours a message names
+_SHOWN = 6
 # stands for an infinite power of the scale; no sum of ratios over any number of neighbours comes near it
 INFINITE_SHIFT = 2**40
 
@@ -150,11 +152,15 @@ def refuse_impossible(mrf: MarkovRandomField, variable: int) -> None:
     ContradictionError
         Naming the variable.
     """
-    if variable >= 0:
-        raise ContradictionError(
-            f"variable {mrf.names[int(variable)]!r} has no possible state: its prior and what its neighbours say "
-            "exclude each other (exact zeros in evidence, priors or potentials); no distribution exists"
-        )
+    if variable < 0:
+        return
+    begin, end = mrf.slots.offsets[variable : variable + 2]
+    neighbours = [repr(mrf.names[int(u)]) for u in mrf.slots.neighbours[begin : min(end, begin + _SHOWN)]]
+    among = ", ".join(neighbours) + (", ..." if end > begin + _SHOWN else "")
+    raise ContradictionError(
+        f"variable {mrf.names[int(variable)]!r} has no possible state: its prior and what its neighbours "
+        f"({among}) say exclude each other (exact zeros in evidence, priors or potentials); no distribution exists"
+    )
 
 
 def _split_ratios(log_priors: Floats) -> tuple[Floats, Ints]:
