@@ -164,3 +164,11 @@ def test_evidence_that_the_prior_excludes_is_a_contradiction():
         mrf.observe({"b": [-1, 2]})
     with pytest.raises(kp.InputError, match="shape"):
         mrf.observe({"b": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("as_column", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_types_of_edges_may_be_any_column(as_column):
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    mrf = from_edges(edges, potential={"like": S, "hate": [[0.1, 0.9], [0.9, 0.1]]},
+                     edge_types=as_column(["like", "hate", "like"]))  # fmt: skip
+    assert mrf.potential_index.tolist() == [0, 1, 0]

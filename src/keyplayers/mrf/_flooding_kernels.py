@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels for flooding binary fields whose messages are ratios. Arrays only; see flooding.py for the caller.
+"""Kernels for flooding fields without zeros in their potentials. Arrays only; see flooding.py for the caller.
 
 The two messages of an edge lie side by side at the edge's own place, edges in the order of their first end. A
 sweep reads them once, in order, and writes them where it read them: what it needs of other messages is one number
@@ -22,31 +22,21 @@ SCALE = 2.0**500
 UNSCALE = 2.0**-500
 # Edges of a block: its nine rows of scratch, 18 KiB, fit a first-level cache.
 BLOCK = 256
+# The same for several states: three rows for each, 15 KiB for five.
+STATE_BLOCK = 128
 
 
 @kernel
-def lay_out_edges(offsets, neighbours, reverse, tables, takes_part, mantissas, shifts, values):
+def order_edges(offsets, neighbours, reverse, tables, takes_part):
     """Edges between variables that take part, in the order of their first ends.
 
-    Messages from variables that do not take part stay as they are. Writes: mantissas, shifts [N], which take
-    them in. Returns firsts, seconds, slots (of the first end's message), codes (2 * potential + transposed) [E].
+    Returns firsts, seconds, slots (of the first end's message), codes (2 * potential + transposed) [E].
     """
     n_edges = 0
     for v in range(offsets.size - 1):
-        if not takes_part[v]:
-            continue
-        for slot in range(offsets[v], offsets[v + 1]):
-            u = neighbours[slot]
-            if takes_part[u]:
-                n_edges += slot < reverse[slot]
-            else:
-                mantissas[v] *= values[reverse[slot]]
-                if mantissas[v] > SCALE:
-                    mantissas[v] *= UNSCALE
-                    shifts[v] += 1
-                elif mantissas[v] < UNSCALE:
-                    mantissas[v] *= SCALE
-                    shifts[v] -= 1
+        if takes_part[v]:
+            for slot in range(offsets[v], offsets[v + 1]):
+                n_edges += slot < reverse[slot] and takes_part[neighbours[slot]]
     # unsigned, because a signed index is tested for being negative at every access
     firsts = np.empty(n_edges, np.uint32)
     seconds = np.empty(n_edges, np.uint32)
@@ -54,21 +44,21 @@ def lay_out_edges(offsets, neighbours, reverse, tables, takes_part, mantissas, s
     codes = np.empty(n_edges, np.uint32)
     e = 0
     for v in range(offsets.size - 1):
-        if not takes_part[v]:
-            continue
-        for slot in range(offsets[v], offsets[v + 1]):
-            u = neighbours[slot]
-            if takes_part[u] and slot < reverse[slot]:
-                firsts[e] = v
-                seconds[e] = u
-                slots[e] = slot
-                codes[e] = tables[slot]
-                e += 1
+        if takes_part[v]:
+            for slot in range(offsets[v], offsets[v + 1]):
+                if slot < reverse[slot] and takes_part[neighbours[slot]]:
+                    firsts[e] = v
+                    seconds[e] = neighbours[slot]
+                    slots[e] = slot
+                    codes[e] = tables[slot]
+                    e += 1
     return firsts, seconds, slots, codes
 
 
 @kernel
-def flood(firsts, seconds, codes, ratios, forth, back, totals, mantissas, shifts, damping, max_product, bounded):
+def flood_ratios(
+    firsts, seconds, codes, ratios, forth, back, totals, mantissas, shifts, damping, max_product, bounded
+):
     """All messages of a range of edges anew, from the products of the last sweep.
 
     Parameters: ratios [3P] of each potential's entries (0,1), (1,0), (1,1) to its entry (0,0); totals [N] products
@@ -147,7 +137,7 @@ def flood(firsts, seconds, codes, ratios, forth, back, totals, mantissas, shifts
 
 
 @kernel
-def multiply(firsts, seconds, forth, back, mantissas, shifts):
+def multiply_ratios(firsts, seconds, forth, back, mantissas, shifts):
     """Products of the messages of a range of edges. Writes: mantissas, shifts [N]."""
     for ends, messages in ((seconds, forth), (firsts, back)):
         for e in range(ends.size):
@@ -163,7 +153,7 @@ def multiply(firsts, seconds, forth, back, mantissas, shifts):
 
 
 @kernel
-def gather_products(mantissas, shifts, own_mantissas, own_shifts, totals):
+def gather_ratios(mantissas, shifts, own_mantissas, own_shifts, totals):
     """Clipped products over the parts of the edges, whose mantissas and shifts [parts, N] start anew.
 
     Part 0 starts from each variable's own ratio, the others from 1. Writes: totals [N], mantissas, shifts.
@@ -188,3 +178,160 @@ def gather_products(mantissas, shifts, own_mantissas, own_shifts, totals):
         elif shift != 0:
             product = SCALE if shift > 0 else UNSCALE
         totals[v] = min(max(product, UNSCALE), SCALE)
+
+
+@kernel
+def flood_states(firsts, seconds, codes, potentials, forth, back, totals, mantissas, shifts, damping, max_product):
+    """All messages of a range of edges anew, for K states.
+
+    Parameters: codes ascending, so that most blocks share one potential; potentials [P, K, K]; totals [N, K]
+    products of the last sweep, largest of each variable 1. Writes: forth, back [K, E], which sum to 1 over K;
+    mantissas, shifts [N, K], multiplied by the new messages.
+    Returns, before damping, the largest change of a probability, and the largest factor by which the ratio of two
+    entries of a message changed.
+    """
+    n_states, n_edges = forth.shape
+    size = STATE_BLOCK
+    cavity, sent = np.empty(n_states * size), np.empty((2, n_states * size))
+    norm, low, high, change = np.empty(size), np.empty(size), np.empty(size), np.zeros(size)
+    factor = np.ones(size)
+    for start in range(0, n_edges, size):
+        n = min(size, n_edges - start)
+        shared = codes[start] == codes[start + n - 1]
+        for direction in range(2):
+            if direction == 0:
+                senders, incoming, outgoing = firsts, back, forth
+            else:
+                senders, incoming, outgoing = seconds, forth, back
+            out = sent[direction]
+            for i in range(n):
+                v = senders[start + i]
+                for k in range(n_states):
+                    cavity[k * size + i] = totals[v, k]
+            for k in range(n_states):
+                arrived = incoming[k, start : start + n]
+                row = cavity[k * size : k * size + n]
+                for i in range(n):
+                    row[i] /= arrived[i]
+            norm[:n] = 0.0
+            for j in range(n_states):
+                row = out[j * size : j * size + n]
+                row[:] = 0.0
+                for k in range(n_states):
+                    weights = cavity[k * size : k * size + n]
+                    if shared:
+                        transposed = (codes[start] & np.uint32(1)) != direction
+                        table = codes[start] >> np.uint32(1)
+                        entry = potentials[table, j, k] if transposed else potentials[table, k, j]
+                        if max_product:
+                            for i in range(n):
+                                row[i] = max(row[i], entry * weights[i])
+                        else:
+                            for i in range(n):
+                                row[i] += entry * weights[i]
+                    else:
+                        for i in range(n):
+                            code = codes[start + i]
+                            transposed = (code & np.uint32(1)) != direction
+                            table = code >> np.uint32(1)
+                            entry = potentials[table, j, k] if transposed else potentials[table, k, j]
+                            entry *= weights[i]
+                            row[i] = max(row[i], entry) if max_product else row[i] + entry
+                for i in range(n):
+                    norm[i] += row[i]
+            for i in range(n):
+                norm[i] = 1.0 / norm[i]
+                low[i], high[i] = np.inf, 0.0
+            for j in range(n_states):
+                row = out[j * size : j * size + n]
+                before = outgoing[j, start : start + n]
+                for i in range(n):
+                    new = row[i] * norm[i]
+                    ratio = new / before[i]
+                    low[i] = min(low[i], ratio)
+                    high[i] = max(high[i], ratio)
+                    change[i] = max(change[i], abs(new - before[i]))
+                    row[i] = new
+            for i in range(n):
+                factor[i] = max(factor[i], high[i] / low[i])
+            if damping > 0.0:
+                norm[:n] = 0.0
+                for j in range(n_states):
+                    for i in range(n):
+                        at = j * size + i
+                        out[at] *= math.exp(-damping * math.log(out[at] / outgoing[j, start + i]))
+                        norm[i] += out[at]
+                for j in range(n_states):
+                    for i in range(n):
+                        out[j * size + i] /= norm[i]
+        for direction in range(2):
+            if direction == 0:
+                receivers, outgoing = seconds, forth
+            else:
+                receivers, outgoing = firsts, back
+            out = sent[direction]
+            for j in range(n_states):
+                outgoing[j, start : start + n] = out[j * size : j * size + n]
+            for i in range(n):
+                v = receivers[start + i]
+                for j in range(n_states):
+                    product = mantissas[v, j] * out[j * size + i]
+                    if product < UNSCALE:
+                        product *= SCALE
+                        shifts[v, j] -= 1
+                    mantissas[v, j] = product
+    return change.max(), factor.max()
+
+
+@kernel
+def multiply_states(firsts, seconds, forth, back, mantissas, shifts):
+    """Products of the messages of a range of edges, entry by entry. Writes: mantissas, shifts [N, K]."""
+    for ends, messages in ((seconds, forth), (firsts, back)):
+        for e in range(ends.size):
+            v = ends[e]
+            for k in range(messages.shape[0]):
+                product = mantissas[v, k] * messages[k, e]
+                if product < UNSCALE:
+                    product *= SCALE
+                    shifts[v, k] -= 1
+                mantissas[v, k] = product
+
+
+@kernel
+def gather_states(mantissas, shifts, own_mantissas, own_shifts, totals):
+    """Products over the parts of the edges, whose mantissas and shifts [parts, N, K] start anew.
+
+    Part 0 starts from each variable's own weights, the others from 1. Writes: totals [N, K], largest entry of each
+    variable 1; mantissas, shifts.
+    """
+    n_variables, n_states = totals.shape
+    exponents = np.empty(n_states, np.int64)
+    for v in range(n_variables):
+        highest = np.int64(-(2**62))
+        for k in range(n_states):
+            product, shift = mantissas[0, v, k], shifts[0, v, k]
+            mantissas[0, v, k], shifts[0, v, k] = own_mantissas[v, k], own_shifts[v, k]
+            for part in range(1, mantissas.shape[0]):
+                product *= mantissas[part, v, k]
+                shift += shifts[part, v, k]
+                mantissas[part, v, k], shifts[part, v, k] = 1.0, 0
+                if product < UNSCALE:
+                    product *= SCALE
+                    shift -= 1
+            if product < 1.0:
+                product *= SCALE
+                shift -= 1
+            totals[v, k] = product
+            exponents[k] = shift
+            if product > 0.0:
+                highest = max(highest, shift)
+        top = 0.0
+        for k in range(n_states):
+            if exponents[k] == highest - 1:
+                totals[v, k] *= UNSCALE
+            elif exponents[k] < highest:
+                # below the largest by SCALE: no potential within messages.MAX_LOG_RANGE makes it count
+                totals[v, k] = 0.0
+            top = max(top, totals[v, k])
+        for k in range(n_states):
+            totals[v, k] /= top

@@ -84,6 +84,8 @@ def read_edges(
         raise InputError("n_variables goes with edges given as positions; named variables need a prior each")
     else:
         names, ends = _name(source, target, None if priors is None else priors.names)
+    if types is not None and not isinstance(types, Sequence):
+        types = types.to_list() if hasattr(types, "to_list") else np.asarray(types).tolist()
     if types is not None and len(types) != len(ends):
         raise InputError(f"edge_types must have one entry per edge ({len(ends)}), got {len(types)}")
     if typed and types is None:

@@ -68,11 +68,17 @@ class Messages:
 
 
 def fits_ratios(mrf: MarkovRandomField) -> bool:
-    """Whether all variables are binary and all potentials positive and within `MAX_LOG_RANGE`."""
-    if mrf.uniform_n_states != 2 or not np.isfinite(mrf.log_potentials).all():
+    """Whether all variables are binary and the potentials narrow."""
+    return mrf.uniform_n_states == 2 and are_narrow(mrf)
+
+
+def are_narrow(mrf: MarkovRandomField) -> bool:
+    """Whether all variables have as many states, and all potentials are positive and within `MAX_LOG_RANGE`."""
+    k = mrf.uniform_n_states
+    if k is None or not np.isfinite(mrf.log_potentials).all():
         return False
-    tables = mrf.log_potentials.reshape(-1, 4)
-    return bool((np.ptp(tables, axis=1) <= MAX_LOG_RANGE).all()) if len(tables) else True
+    tables = mrf.log_potentials.reshape(-1, k * k)
+    return bool((np.ptp(tables, axis=1) <= MAX_LOG_RANGE).all())
 
 
 def width(mrf: MarkovRandomField) -> int:
@@ -104,7 +110,7 @@ def pack(mrf: MarkovRandomField, ratio: bool) -> Any:
     starts: Ints = no_ints
     linear = no_floats
     if ratio:
-        mantissas, shifts = _split_ratios(mrf.log_priors.reshape(-1, 2))
+        mantissas, shifts = split_ratios(mrf.log_priors[1::2] - mrf.log_priors[::2])
         logs = mrf.log_potentials.reshape(-1, 4)
         quads = np.exp(logs - logs.max(axis=1, keepdims=True))
     else:
@@ -163,10 +169,8 @@ def refuse_impossible(mrf: MarkovRandomField, variable: int) -> None:
     )
 
 
-def _split_ratios(log_priors: Floats) -> tuple[Floats, Ints]:
-    """Ratios of binary priors as mantissa · SCALE ** shift."""
-    # two impossible states do not occur, so this is never inf - inf
-    log_ratios = log_priors[:, 1] - log_priors[:, 0]
+def split_ratios(log_ratios: Floats) -> tuple[Floats, Ints]:
+    """Ratios [N], given in nats, as mantissa · SCALE ** shift."""
     finite = np.isfinite(log_ratios)
     shifts = np.rint(np.where(finite, log_ratios, 0.0) / kernels.LOG_SCALE).astype(np.int64)
     mantissas = np.exp(np.where(finite, log_ratios, 0.0) - shifts * kernels.LOG_SCALE)

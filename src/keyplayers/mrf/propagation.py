@@ -16,7 +16,17 @@ from ._field_kernels import peel
 from .beliefs import BeliefState
 from .field import MarkovRandomField
 from .flooding import lay_out, send_all, write_back
-from .messages import MAX_LOG_RANGE, Messages, fits_ratios, log_beliefs, pack, refuse_impossible, uniform, width
+from .messages import (
+    MAX_LOG_RANGE,
+    Messages,
+    are_narrow,
+    fits_ratios,
+    log_beliefs,
+    pack,
+    refuse_impossible,
+    uniform,
+    width,
+)
 
 # Sweeps before a run is given up. Most fields need fewer than 100; the rest oscillates or creeps.
 MAX_SWEEPS = 1000
@@ -264,7 +274,7 @@ def _flood(run: _Run, variables: Ints, damping: float, *, impatient: bool) -> bo
 
     What they send to others follows at the end: it feeds back into nothing.
     """
-    sweep, finish = _ratio_flood(run, variables) if run.packed.ratio else _log_flood(run, variables)
+    sweep, finish = (_edge_flood if are_narrow(run.mrf) else _slot_flood)(run, variables)
     first = len(run.residuals)
     converged = False
     while not (converged or run.exhausted or (impatient and _stalls(run.residuals[first:]))):
@@ -275,7 +285,7 @@ def _flood(run: _Run, variables: Ints, damping: float, *, impatient: bool) -> bo
     return converged
 
 
-def _ratio_flood(run: _Run, variables: Ints) -> tuple[Callable[[float], _Residual], Callable[[], None]]:
+def _edge_flood(run: _Run, variables: Ints) -> tuple[Callable[[float], _Residual], Callable[[], None]]:
     """A sweep over messages that lie edge by edge, and how they get back into their slots."""
     edges = lay_out(run.packed, run.values, variables)
 
@@ -293,7 +303,7 @@ def _ratio_flood(run: _Run, variables: Ints) -> tuple[Callable[[float], _Residua
     return sweep, finish
 
 
-def _log_flood(run: _Run, variables: Ints) -> tuple[Callable[[float], _Residual], Callable[[], None]]:
+def _slot_flood(run: _Run, variables: Ints) -> tuple[Callable[[float], _Residual], Callable[[], None]]:
     """A sweep from one array of slots into the other."""
     parts = _partition(run.mrf, variables)
     spare = run.values.copy()  # the slots of other senders stay as they are
