@@ -131,3 +131,18 @@ def test_products_of_several_parts_meet_across_powers_of_the_scale(n_parts):
     ratios = np.empty(1000)
     kernels.gather_ratios(mantissas[:, :, 0].copy(), shifts[:, :, 0].copy(), own[0][:, 0], own[1][:, 0], ratios)
     np.testing.assert_allclose(np.log(ratios), np.clip(logs, -scale, scale), atol=1e-9)
+
+
+def test_edges_come_tile_by_tile_and_none_is_lost(monkeypatch):
+    mrf = kp.random_field(20, 60, random_state=1)
+    slots = mrf.slots
+    arrays = (slots.offsets, slots.neighbours, slots.reverse, slots.tables, np.ones(20, dtype=bool))
+    monkeypatch.setattr(kernels, "TILE", 6)
+    firsts, seconds, at, codes = kernels.order_edges.py_func(*arrays)
+    tiles = np.column_stack([firsts // 6, seconds // 6, firsts]).tolist()
+    assert tiles == sorted(tiles)
+    assert len({(a, b) for a, b, _ in tiles}) > 4
+    whole = kernels.order_edges(*arrays)
+    for tiled, plain in zip((firsts, seconds, at, codes), whole, strict=True):
+        order = np.lexsort((whole[2],))
+        assert np.array_equal(tiled[np.lexsort((at,))], plain[order])
