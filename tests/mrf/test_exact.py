@@ -156,6 +156,30 @@ def test_the_width_of_graphs_whose_treewidth_is_known(field, width):
     assert bound.log10_entries >= bound.log10_table
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_chordal_graphs_are_eliminated_without_a_new_edge(seed):
+    # every variable joins some members of one clique, so there is such an order
+    rng = np.random.default_rng(seed)
+    cliques, edges = [[0]], []
+    for v in range(1, 60):
+        clique = cliques[rng.integers(len(cliques))]
+        joined = rng.permutation(clique)[: rng.integers(1, 7)].tolist()
+        edges += [(u, v) for u in joined]
+        cliques.append([*joined, v])
+    largest = max(len(clique) for clique in cliques)
+    found = find_elimination(from_edges(edges, homophily=0.7), max_entries=2**20)
+    assert len(found.members) == len(found.order) + len(edges)
+    assert found.bound.width == largest - 1
+
+
+def test_few_neighbours_are_no_reason_to_go_first():
+    # two cliques of six and one variable between them: taken first it would join what was apart
+    cliques = [(a + shift, b + shift) for shift in (0, 6) for b in range(6) for a in range(b)]
+    edges = [*cliques, (12, 0), (12, 6)]
+    found = find_elimination(from_edges(edges, homophily=0.7), max_entries=2**20)
+    assert len(found.members) == 13 + len(edges)
+
+
 def test_observed_variables_do_not_count():
     wheel = from_edges([(0, v) for v in range(1, 9)] + [(v, v % 8 + 1) for v in range(1, 9)], homophily=0.7)
     assert kp.treewidth_bound(wheel).width == 3

@@ -4,6 +4,7 @@ import pytest
 
 import keyplayers as kp
 from keyplayers.mrf.generators import (
+    _pairs,
     chain_field,
     grid_field,
     random_field,
@@ -95,6 +96,13 @@ def test_every_pair_can_be_drawn(n):
     assert nx.density(graph(random_field(n, n_edges))) == 1
     with pytest.raises(kp.InputError, match=f"{n} variables have {n_edges} pairs"):
         random_field(n, n_edges + 1)
+
+
+def test_pairs_are_right_where_square_roots_round():
+    high = np.arange(10**9, 10**9 + 1000)
+    for low in (np.zeros_like(high), high // 2, high - 1):
+        pairs = _pairs(high * (high - 1) // 2 + low)
+        assert np.array_equal(pairs, np.column_stack([low, high]))
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])
