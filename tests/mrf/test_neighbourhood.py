@@ -115,7 +115,7 @@ def test_what_dangles_from_cycles_is_counted_exactly():
 def test_counts_of_players_on_a_tree():
     edges = [(0, 1), (0, 2), (1, 3), (1, 4), (4, 5)]
     found = ball(from_edges(edges, homophily=0.8), 0, None)
-    with_player = {v: 0 for v in range(1, 6)}
+    with_player = dict.fromkeys(range(1, 6), 0)
     for size in range(1, len(edges) + 1):
         for chosen in combinations(edges, size):
             graph = nx.Graph(chosen)

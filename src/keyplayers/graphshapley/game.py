@@ -30,6 +30,7 @@ class CoalitionTable:
     offsets: Ints  # [M+1] edges of coalition m: edges[offsets[m] : offsets[m + 1]]
     edges: Ints  # rows of `ball.field.edges`
     worths: Floats  # [M] in the unit of the worth
+    directions: Floats  # [M] in the unit of the direction
 
 
 @dataclass(frozen=True, eq=False)
