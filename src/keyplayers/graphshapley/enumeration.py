@@ -6,7 +6,6 @@ contribution costs a constant number of steps, not a propagation.
 """
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from ..errors import ContradictionError, TooLargeError
+from ..interrupts import deferred_interrupt
 from ..mrf.field import MarkovRandomField
 from ..mrf.neighbourhood import Ball
 from ..progress import Progress, Silent
@@ -24,17 +24,21 @@ from .worth import CONTRAST, LOG_ODDS, LOG_ZERO, Worth, worth_of
 # Largest range of all factors together, in nats, at which numbers are kept linear: exp(-650) and products with
 # as many factors' maxima stay clear of the smallest double, exp(-708). Beyond it logarithms are used.
 _MAX_LINEAR_RANGE = 650.0
-# Coalitions of the first block, and seconds that later ones should take: how often progress moves and Ctrl-C
-# is heard. Blocks do not change the result.
-_FIRST_BLOCK = 2_000
-_BLOCK_SECONDS = 0.1
+# Largest difference of log sums of potentials that is rounding, in nats.
+_EQUAL = 1e-14
+# Moves of the search (two per coalition) and members of the ball that one block prices: some hundredths of a
+# second, after which progress moves and Ctrl-C is heard. Blocks do not change the result.
+_BLOCK_MOVES = 2**14
+_BLOCK_MEMBERS = 2**18
 
 
 def count_coalitions(ball: Ball, limit: int) -> int:
     """How many coalitions the ball has, or `limit` + 1 where there are more: a quick walk without worths."""
-    if ball.is_tree and 10.0**ball.log10_coalition_bounds[0] > 2.0 * limit + 2.0:
+    if ball.is_tree and 10.0 ** ball.log10_coalition_bounds[0] > 2.0 * limit + 2.0:
         return limit + 1
-    return int(kernels.count_coalitions(limit, *_Search.of(ball.field).arrays))
+    search = _Search.of(ball.field, 0)
+    search.advance(limit)
+    return search.n_seen
 
 
 def enumerate_coalitions(
@@ -78,19 +82,16 @@ def enumerate_coalitions(
     walk = _Walk.begin(game, n_coalitions if keep_table else 0)
     progress = progress or Silent()
     progress.begin("coalitions", n_coalitions)
-    partial = False
+    interrupted = False
     try:
-        block = _FIRST_BLOCK
-        while not walk.done:
-            before, started = walk.n_seen, time.perf_counter()
-            walk.visit(block)
-            seconds = time.perf_counter() - started
-            progress.advance(walk.n_seen - before)
-            block = int(min(max(block * _BLOCK_SECONDS / max(seconds, 1e-6), _FIRST_BLOCK), 10 * block))
-    except KeyboardInterrupt:
-        partial = True
+        with deferred_interrupt() as pressed:
+            while not (walk.done or interrupted):
+                progress.advance(walk.visit())
+                interrupted = pressed()
+    except KeyboardInterrupt:  # from whoever shows the progress
+        interrupted = True
     progress.end()
-    return walk.result(partial)
+    return walk.result(interrupted and not walk.done)
 
 
 def log_range(field: MarkovRandomField) -> float:
@@ -114,49 +115,52 @@ def _ranges(logs: Floats, starts: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """State of the include/forbid search, in the order in which kernels take it, and its graph."""
+    """The include/forbid search under way: its state and its graph, as the kernel takes them."""
 
-    arrays: tuple[Any, ...]  # cursor, stack, parents, taken, position, candidates, resume, lengths, graph [3]
-    slot_edges: Ints  # [slots] row of `field.edges`
+    tape: Ints  # moves of the latest block
+    cursor: Ints  # [5]
+    arrays: tuple[Ints, ...]  # stack, position, candidates, resume, lengths, offsets, neighbours
 
     @classmethod
-    def of(cls, field: MarkovRandomField) -> "_Search":
-        """A search that stands at the target."""
+    def of(cls, field: MarkovRandomField, n_moves: int) -> "_Search":
+        """A search that has seen nothing, with a tape of so many moves."""
         n, slots = field.n_variables, field.slots
-        senders = np.repeat(np.arange(n, dtype=np.int32), np.diff(slots.offsets))
-        keys = np.minimum(senders, slots.neighbours) * n + np.maximum(senders, slots.neighbours)
-        edge_keys = field.edges.min(axis=1).astype(np.int64) * n + field.edges.max(axis=1)
-        order = np.argsort(edge_keys)
-        slot_edges = order[np.searchsorted(edge_keys[order], keys)]
-
-        def positions() -> Ints:
-            return np.zeros(n, dtype=np.int32)
-
-        cursor = np.zeros(6, dtype=np.int64)
-        stack, position = positions(), positions()
+        stack, position, resume, lengths = (np.zeros(n, dtype=np.int32) for _ in range(4))
         candidates = np.zeros(field.n_edges + 1, dtype=np.int32)
-        kernels.begin(cursor, stack, position, candidates, slots.offsets)
-        arrays = (cursor, stack, positions(), positions(), position, candidates, positions(), positions())
-        return cls((*arrays, slots.offsets, slots.neighbours, senders), slot_edges)
+        arrays = (stack, position, candidates, resume, lengths, slots.offsets, slots.neighbours)
+        return cls(np.zeros(n_moves, dtype=np.int32), np.zeros(5, dtype=np.int64), arrays)
+
+    def advance(self, limit: int) -> Ints:
+        """The next moves; none when all is done or more than `limit` coalitions were seen."""
+        return self.tape[: kernels.search(self.tape, limit, self.cursor, *self.arrays)]
+
+    @property
+    def n_seen(self) -> int:
+        return int(self.cursor[kernels.N_SEEN])
+
+    @property
+    def done(self) -> bool:
+        return bool(self.cursor[kernels.DONE])
 
 
 @dataclass(eq=False)
 class _Walk:
-    """Enumeration under way: the search, the sums so far, and the kernel with its arguments."""
+    """Enumeration under way: the search, the sums so far, and the kernel that prices, with its arguments."""
 
     game: Game
     search: _Search
     wants_split: Bools  # [n] whether a prior is not uniform
-    partial: Floats  # [n, 5] sums since the member at each position joined, see the kernel
+    silent: Bools  # [slots] whether a leaf with a uniform prior sends a uniform message
+    stacks: tuple[Ints, ...]  # stack, parents, taken, position of the members; the stack of the tally
+    partial: Floats  # [n, 5] sums since the member at each position joined, see `tally`
     sums: Floats  # [n, 5]
-    split_sums: Floats  # [n]
+    split_sums: Floats  # [n, 2]
     omission_sums: Floats  # [n, 2]
     extremes: Floats  # [2]
-    record_parents: Ints  # [M] the coalition that each extends by one edge, -1 for the target alone
-    record_edges: Ints  # [M]
+    met_zero: Bools  # [1]
+    record: Ints  # [M, 2] the coalition that each extends (-1: the target alone), and by which edge
     record_worths: Floats  # [M, 2]
-    kernel: Any
-    arguments: tuple[Any, ...]
+    size: int = 1
 
     @classmethod
     def begin(cls, game: Game, n_recorded: int) -> "_Walk":
@@ -164,41 +168,56 @@ class _Walk:
         field, n = game.ball.field, game.ball.n_variables
         wants_split = _ranges(field.log_priors, field.offsets[:-1]) > 0
         wants_split |= np.logical_or.reduceat(np.isneginf(field.log_priors), field.offsets[:-1])
-        walk = cls(
+        stacks = tuple(np.zeros(n, dtype=np.int32) for _ in range(5))
+        return cls(
             game=game,
-            search=_Search.of(field),
+            search=_Search.of(field, max(min(_BLOCK_MOVES, _BLOCK_MEMBERS // n), 2)),
             wants_split=wants_split,
+            silent=_silent(field),
+            stacks=stacks,
             partial=np.zeros((n, 5)),
             sums=np.zeros((n, 5)),
-            split_sums=np.zeros(n),
+            split_sums=np.zeros((n, 2)),
             omission_sums=np.zeros((n, 2)),
             extremes=np.array([np.inf, -np.inf]),
-            record_parents=np.zeros(n_recorded, dtype=np.int64),
-            record_edges=np.zeros(n_recorded, dtype=np.int32),
+            met_zero=np.zeros(1, dtype=bool),
+            record=np.zeros((n_recorded, 2), dtype=np.int64),
             record_worths=np.zeros((n_recorded, 2)),
-            kernel=None,
-            arguments=(),
         )
-        in_logs = log_range(field) > _MAX_LINEAR_RANGE
-        if field.uniform_n_states == 2 and not in_logs:
-            walk._play_binary()
-        else:
-            walk._play_general(in_logs)
-        return walk
 
-    @property
-    def n_seen(self) -> int:
-        return int(self.search.arrays[0][kernels.N_SEEN])
+    def __post_init__(self) -> None:
+        field, n = self.game.ball.field, self.game.ball.n_variables
+        in_logs = log_range(field) > _MAX_LINEAR_RANGE
+        binary = field.uniform_n_states == 2 and not in_logs
+        self._price = kernels.price_binary if binary else kernels.price_general
+        self._arguments = self._binary() if binary else self._general(in_logs)
+        self._senders = np.repeat(np.arange(n, dtype=np.int32), np.diff(field.slots.offsets))
+        self._is_leaf = np.zeros(n, dtype=bool)
+        self._worths = np.zeros((len(self.search.tape), 2))
+        self._chain = np.zeros(n, dtype=np.int64)
+        self._slot_edges = _slot_edges(field)
 
     @property
     def done(self) -> bool:
-        return bool(self.search.arrays[0][kernels.DONE])
+        return self.search.done
 
-    def visit(self, n_more: int) -> None:
-        """Go on through up to `n_more` coalitions."""
-        self.kernel(n_more, *self.search.arrays, *self.arguments)
+    def visit(self) -> int:
+        """Go through the coalitions of another block; how many there were."""
+        before = self.search.n_seen
+        tape = self.search.advance(np.iinfo(np.int64).max - 1)
+        neighbours = self.game.ball.field.slots.neighbours
+        *stacks, tally_stack = self.stacks
+        self._price(
+            *(tape, self._worths, self.size, *stacks, self._is_leaf, neighbours, self._senders),
+            *self._arguments,
+        )
+        self.size = kernels.tally(
+            *(tape, self._worths, self.size, tally_stack, self.partial, self.sums, self.extremes, neighbours),
+            *(self._chain, self._slot_edges, self.record, self.record_worths),
+        )
+        return self.search.n_seen - before
 
-    def _play_binary(self) -> None:
+    def _binary(self) -> tuple[Any, ...]:
         field, worth, direction = self.game.ball.field, self.game.worth, self.game.direction
         n = field.n_variables
         slots = field.slots
@@ -209,44 +228,28 @@ class _Walk:
         log_b = worth.log_belief
         minor = int(np.argmin(log_b))
         floored = np.where(np.isneginf(log_b), LOG_ZERO, log_b)
-        self.kernel = kernels.walk_binary
-        self.arguments = (
-            *(phi, both[slots.tables], self.wants_split, not self.game.ball.is_tree),
+        return (
+            *(phi, both[slots.tables], self.wants_split, self.silent, not self.game.ball.is_tree),
             *(_binary_code(worth), worth.state, _binary_code(direction), direction.state),
             *(minor, math.exp(log_b[minor]), floored[minor] - floored[1 - minor]),
-            *(self.partial, self.sums, self.split_sums, self.omission_sums, self.extremes),
-            *(np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(n, dtype=np.int64), self.search.slot_edges),
-            *(self.record_parents, self.record_edges, self.record_worths),
+            *(self.split_sums, self.omission_sums, self.met_zero, np.zeros((n, 6)), np.zeros((n, 6))),
         )
 
-    def _play_general(self, in_logs: bool) -> None:
+    def _general(self, in_logs: bool) -> tuple[Any, ...]:
         field, worth, direction = self.game.ball.field, self.game.worth, self.game.direction
         n, width = field.n_variables, int(field.n_states.max())
         log_phi = np.full((n, width), -np.inf)
         log_phi[np.arange(width) < field.n_states[:, None]] = _scaled(field.log_priors, field.offsets[:-1])
-        potentials = _scaled(field.log_potentials, field.potential_offsets[:-1])
-        table, transposed = field.slots.tables >> 1, (field.slots.tables & 1) == 1
-        rows, columns = field.potential_shapes[table].astype(np.int64).T
-        # rows of a table belong to the sender, the parent, unless it is read transposed
-        places = np.column_stack(
-            [
-                field.potential_offsets[table],
-                np.where(transposed, columns, 1),
-                np.where(transposed, 1, columns),
-                np.where(transposed, rows, columns),
-                np.where(transposed, columns, rows),
-            ]
-        )
-        scratch = [np.zeros((n, width)) for _ in range(4)]
-        self.kernel = kernels.walk_general
-        self.arguments = (
+        potentials, places = _per_slot(field)
+        scratch = [np.zeros((n + 1, width)) for _ in range(4)]
+        return (
             *(field.n_states, log_phi if in_logs else np.exp(log_phi)),
             *(potentials if in_logs else np.exp(potentials), places, in_logs),
-            *(self.wants_split, not self.game.ball.is_tree),
-            *(worth.code, worth.state, worth.rival, direction.code, direction.state, worth.log_belief),
-            *(self.partial, self.sums, self.split_sums, self.omission_sums, self.extremes),
-            *(*scratch, np.zeros(width), np.zeros(width), np.zeros(n, dtype=np.int64), self.search.slot_edges),
-            *(self.record_parents, self.record_edges, self.record_worths),
+            *(self.wants_split, self.silent, not self.game.ball.is_tree),
+            *(worth.code, worth.state, worth.rival, direction.code, direction.state),
+            *(worth.log_belief, np.exp(worth.log_belief)),
+            *(self.split_sums, self.omission_sums, self.met_zero, *scratch, np.zeros(width)),
+            *(np.zeros((2 * n, width)), np.zeros(2 * n, dtype=np.int32), np.zeros(2 * n, dtype=np.int32)),
         )
 
     def result(self, stopped: bool) -> EngineResult:
@@ -264,7 +267,9 @@ class _Walk:
                 without = self._mean_omissions(totals, sums)
             else:
                 without = self.omission_sums[1:] / counts[:, None]
-            split = np.where(self.wants_split[1:], mean[:, 0] - self.split_sums[1:] / counts, 0.0)
+            as_omissions = np.where(self.split_sums[1:, 1] > 0, self.split_sums[1:, 1] * without[:, 0], 0.0)
+            mean_split = (self.split_sums[1:, 0] + as_omissions) / counts
+            split = np.where(self.wants_split[1:], mean[:, 0] - mean_split, 0.0)
         values = mean - without
         unknown = np.full(len(values), np.nan if stopped else 0.0)
         return EngineResult(
@@ -274,22 +279,22 @@ class _Walk:
             probabilistic=split,
             topological=values[:, 0] - split,
             direction=values[:, 1],
-            n_evaluations=self.n_seen,
+            n_evaluations=self.search.n_seen,
             worth_min=float(self.extremes[0]),
             worth_max=float(self.extremes[1]),
-            meets_zero=bool(self.search.arrays[0][kernels.MET_ZERO]),
+            meets_zero=bool(self.met_zero[0]),
             partial=stopped,
-            n_coalitions=None if stopped else float(self.n_seen),
+            n_coalitions=None if stopped else float(self.search.n_seen),
             player_counts=None if stopped else counts,
-            table=self._table() if len(self.record_edges) else None,
+            table=self._table() if len(self.record) else None,
         )
 
     def _totals(self) -> tuple[Floats, Floats]:
         """Sums over all coalitions [5] and per variable [n, 5]; members still on the stack are folded in."""
         partial, sums = self.partial.copy(), self.sums.copy()
-        cursor, stack = self.search.arrays[:2]
-        for k in range(int(cursor[kernels.SIZE]) - 1, 0, -1):
-            kernels.fold(k, stack[k], partial, sums)
+        for k in range(self.size - 1, 0, -1):
+            sums[self.stacks[-1][k]] += partial[k]
+            partial[k - 1] += partial[k]
         return partial[0], sums
 
     def _mean_omissions(self, totals: Floats, sums: Floats) -> Floats:
@@ -307,8 +312,8 @@ class _Walk:
 
     def _table(self) -> CoalitionTable:
         """Coalitions as lists of edges, from chains of coalitions that extend one another."""
-        m = self.n_seen
-        parents, edges = self.record_parents[:m], self.record_edges[:m]
+        m = self.search.n_seen
+        parents, edges = self.record[:m].T
         sizes = np.zeros(m, dtype=np.int64)
         at = np.arange(m)
         while (on := at >= 0).any():
@@ -329,6 +334,48 @@ class _Walk:
 def _binary_code(worth: Worth) -> int:
     """A contrast of two states is their log-odds."""
     return LOG_ODDS if worth.code == CONTRAST else worth.code
+
+
+def _per_slot(field: MarkovRandomField) -> tuple[Floats, Ints]:
+    """Scaled log-potentials in both directions (flat), and for each slot where its matrix begins and its shape.
+
+    The sender of a slot is the parent; rows of the matrix are states of the receiver, which joins it.
+    """
+    scaled = _scaled(field.log_potentials, field.potential_offsets[:-1])
+    shapes = field.potential_shapes.astype(np.int64)
+    begins = field.potential_offsets
+    turned = [
+        scaled[begins[i] : begins[i + 1]].reshape(shape).T.ravel() for i, shape in enumerate(shapes.tolist())
+    ]
+    table, transposed = field.slots.tables >> 1, field.slots.tables & 1
+    places = np.column_stack(
+        [
+            begins[table] + np.where(transposed, 0, len(scaled)),
+            np.where(transposed, shapes[table, 0], shapes[table, 1]),
+            np.where(transposed, shapes[table, 1], shapes[table, 0]),
+        ]
+    )
+    return np.concatenate([scaled, *turned]), places
+
+
+def _slot_edges(field: MarkovRandomField) -> Ints:
+    """[slots] row of `field.edges` of each slot."""
+    n = field.n_variables
+    senders = np.repeat(np.arange(n), np.diff(field.slots.offsets))
+    keys = np.minimum(senders, field.slots.neighbours) * n + np.maximum(senders, field.slots.neighbours)
+    edge_keys = field.edges.min(axis=1).astype(np.int64) * n + field.edges.max(axis=1)
+    order = np.argsort(edge_keys)
+    return order[np.searchsorted(edge_keys[order], keys)]
+
+
+def _silent(field: MarkovRandomField) -> Bools:
+    """[slots] whether a receiver that is a leaf with a uniform prior tells the sender nothing."""
+    potentials, places = _per_slot(field)
+    silent = {}
+    for begin, n_rows, n_columns in {tuple(place) for place in places.tolist()}:
+        sums = np.logaddexp.reduce(potentials[begin : begin + n_rows * n_columns].reshape(n_rows, n_columns))
+        silent[begin] = bool(np.ptp(sums) <= _EQUAL) if np.isfinite(sums).all() else False
+    return np.array([silent[begin] for begin in places[:, 0].tolist()], dtype=bool)
 
 
 def _scaled(logs: Floats, starts: Ints) -> Floats:
