@@ -17,7 +17,6 @@ Loops hold no calls with array arguments: numba counts references at each, which
 
 import math
 
-import numpy as np
 from numba import njit
 
 kernel = njit(cache=True, nogil=True)
@@ -460,7 +459,7 @@ def price_general(
                     pass
                 elif now == PROBABILITY:
                     value = math.exp(asked[j, chosen] - log_total) if in_logs else asked[j, chosen] / total
-                elif now == LOG_ODDS or now == CONTRAST:
+                elif now in (LOG_ODDS, CONTRAST):
                     if in_logs:
                         log_q = asked[j, chosen] - log_total
                         log_r = asked[j, rival] if now == CONTRAST else log_sum(asked, j, n_target, chosen)

@@ -75,10 +75,10 @@ def enumerate_coalitions(
     """
     ball = game.ball
     if ball.n_variables == 1:
-        return _nothing(0)
+        return EngineResult.zeros(0)
     n_coalitions = count_coalitions(ball, max_evals)
     if n_coalitions > max_evals:
-        raise TooLargeError(_too_many(ball, max_evals))
+        raise TooLargeError(too_many(ball, max_evals))
     walk = _Walk.begin(game, n_coalitions if keep_table else 0)
     progress = progress or Silent()
     progress.begin("coalitions", n_coalitions)
@@ -92,6 +92,21 @@ def enumerate_coalitions(
         interrupted = True
     progress.end()
     return walk.result(interrupted and not walk.done)
+
+
+def too_many(ball: Ball, max_evals: int) -> str:
+    """Why enumeration cannot be used on a ball, and what to change."""
+    lower, upper = ball.log10_coalition_bounds
+    if ball.is_tree:
+        count = f"about 10^{lower:.1f}" if lower > 7 else f"{round(10**lower):,}"
+    else:
+        count = f"between 10^{max(lower, math.log10(max_evals + 1)):.1f} and 10^{upper:.1f}"
+    return (
+        f"enumeration gives up: the ball of radius {ball.radius} around {ball.target!r} "
+        f"({ball.n_variables:,} variables, {ball.n_edges:,} edges) has {count} coalitions, "
+        f"more than max_evals={max_evals:,}; a smaller radius makes the ball smaller, a larger max_evals takes "
+        "longer"
+    )
 
 
 def log_range(field: MarkovRandomField) -> float:
@@ -365,7 +380,8 @@ def _slot_edges(field: MarkovRandomField) -> Ints:
     keys = np.minimum(senders, field.slots.neighbours) * n + np.maximum(senders, field.slots.neighbours)
     edge_keys = field.edges.min(axis=1).astype(np.int64) * n + field.edges.max(axis=1)
     order = np.argsort(edge_keys)
-    return order[np.searchsorted(edge_keys[order], keys)]
+    rows: Ints = order[np.searchsorted(edge_keys[order], keys)]
+    return rows
 
 
 def _silent(field: MarkovRandomField) -> Bools:
@@ -383,23 +399,5 @@ def _scaled(logs: Floats, starts: Ints) -> Floats:
     if not len(starts):
         return logs
     lengths = np.diff(np.append(starts, len(logs)))
-    return logs - np.repeat(np.maximum.reduceat(logs, starts), lengths)
-
-
-def _nothing(n: int) -> EngineResult:
-    """The result where no coalition exists."""
-    zeros = np.zeros(n)
-    return EngineResult(zeros, zeros, zeros, zeros, zeros, zeros, 0, np.inf, -np.inf, False, False, 0.0, zeros)
-
-
-def _too_many(ball: Ball, max_evals: int) -> str:
-    lower, upper = ball.log10_coalition_bounds
-    if ball.is_tree:
-        count = f"about 10^{lower:.1f}" if lower > 7 else f"{round(10**lower):,}"
-    else:
-        count = f"between 10^{max(lower, math.log10(max_evals + 1)):.1f} and 10^{upper:.1f}"
-    return (
-        f"enumeration gives up: the ball of radius {ball.radius} around {ball.target!r} "
-        f"({ball.n_variables:,} variables, {ball.n_edges:,} edges) has {count} coalitions, "
-        f"more than max_evals={max_evals:,}"
-    )
+    scaled: Floats = logs - np.repeat(np.maximum.reduceat(logs, starts), lengths)
+    return scaled

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..errors import InputError
+from ..mrf.names import Names
 from ..mrf.neighbourhood import Ball
 from .worth import Worth
 
@@ -53,6 +55,12 @@ class EngineResult:
     table: CoalitionTable | None = None
     diagnostics: dict[str, Any] = field(default_factory=dict)  # what only this engine knows; JSON can hold it
 
+    @classmethod
+    def zeros(cls, n: int) -> "EngineResult":
+        """The result where no coalition makes a difference to any of n players, or none exists."""
+        zeros = np.zeros(n)
+        return cls(zeros, zeros, zeros, zeros, zeros, zeros, 0, np.inf, -np.inf, meets_zero=False)
+
     @property
     def spread(self) -> float:
         """How far the worth varies over the coalitions; 0 where there are none."""
@@ -69,6 +77,12 @@ class Inference:
     exact: bool
     sweeps: int
     exact_belief: Floats | None = None  # [K] where the field has cycles and an exact check was cheap
+
+    def disagreement(self, belief: Floats) -> float | None:
+        """Largest difference of a probability from exact inference; None where that is not known."""
+        if self.exact:
+            return 0.0
+        return None if self.exact_belief is None else float(np.abs(self.exact_belief - belief).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +104,7 @@ class SubtreeGame:
     distances: Ints  # [n] hops
     paths: tuple[tuple[Hashable, ...], ...]  # [n] best path of each player, itself first, the target last
     log10_player_coalitions: Floats  # [n] log10 of how many coalitions hold each player; NaN where unknown
-    engine: str  # "enumeration", "convolution" or "sampling"
+    engine: str  # "enumeration", "convolution" or "sampling"; "none" where the target is observed
     engine_reason: str  # why this one
     radius: int | None
     ball: Ball | None  # None in an explanation read from a file
@@ -105,6 +119,24 @@ class SubtreeGame:
     worth_alone: float  # of the target by itself
     worth_ball: float | None  # of the whole ball; None where propagation on it does not converge
     inference: Inference
-    random_state: Any = None  # the seed as given, where JSON can hold it
-    diagnostics: dict[str, Any] = field(default_factory=dict)
-    table: CoalitionTable | None = None
+    diagnostics: dict[str, Any] = field(default_factory=dict)  # what only this engine knows; JSON can hold it
+    table: CoalitionTable | None = None  # where it was asked for
+    field_names: Names | None = None  # of all variables; None in an explanation read from a file
+
+    def coalitions(self) -> list[tuple[tuple[tuple[Hashable, Hashable], ...], float]]:
+        """All coalitions as tuples of edges (pairs of names), each with its worth, best first.
+
+        Raises
+        ------
+        InputError
+            They were not kept: ask for them with ``GraphShapley(mrf, keep_coalitions=True)``.
+        """
+        if self.table is None or self.ball is None:
+            raise InputError("the coalitions were not kept: GraphShapley(mrf, keep_coalitions=True) keeps them")
+        names, edges, table = self.ball.field.names, self.ball.field.edges, self.table
+        found = []
+        for m in np.argsort(-table.worths, kind="stable").tolist():
+            rows = table.edges[table.offsets[m] : table.offsets[m + 1]]
+            pairs = tuple((names[int(a)], names[int(b)]) for a, b in edges[rows])
+            found.append((pairs, float(table.worths[m])))
+        return found

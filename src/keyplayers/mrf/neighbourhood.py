@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints, spans
 from ..errors import InputError
 from .field import MarkovRandomField
 from .names import Names
@@ -146,13 +146,13 @@ def _walk(mrf: MarkovRandomField, start: int, radius: int, auxiliary: Bools | No
     def grow(wave: int, senders: Ints, distance: int, seen: list[int]) -> bool:
         """Make a wave of the new neighbours of some senders of a wave; only `seen` waves can hold known ones."""
         variables = waves[wave][senders]
-        spans, owner = _ranges(slots.offsets[variables], slots.offsets[variables + 1])
-        found, at = np.unique(slots.neighbours[spans], return_index=True)
+        reach, owner = spans(slots.offsets[variables], slots.offsets[variables + 1])
+        found, at = np.unique(slots.neighbours[reach], return_index=True)
         at = np.sort(at[~_contains(np.sort(np.concatenate([waves[w] for w in seen])), found)])
         if not at.size:
             return False
         firsts.append(firsts[-1] + len(waves[-1]))
-        waves.append(slots.neighbours[spans[at]].astype(np.int64))
+        waves.append(slots.neighbours[reach[at]].astype(np.int64))
         parents.append(firsts[wave] + senders[owner[at]])
         distances.append(distance)
         return True
@@ -180,17 +180,17 @@ def _walk(mrf: MarkovRandomField, start: int, radius: int, auxiliary: Bools | No
 def _induced(mrf: MarkovRandomField, members: Ints) -> MarkovRandomField:
     """The subfield of `members`, in their order, with every edge between two of them."""
     slots = mrf.slots
-    spans, sender = _ranges(slots.offsets[members], slots.offsets[members + 1])
+    reach, sender = spans(slots.offsets[members], slots.offsets[members + 1])
     order = np.argsort(members)
-    at = np.searchsorted(members[order], slots.neighbours[spans])
+    at = np.searchsorted(members[order], slots.neighbours[reach])
     receiver = order[np.minimum(at, len(members) - 1)]
-    inside = (members[receiver] == slots.neighbours[spans]) & (sender < receiver)
+    inside = (members[receiver] == slots.neighbours[reach]) & (sender < receiver)
     ends = np.column_stack([sender[inside], receiver[inside]])
-    tables = slots.tables[spans[inside]]
+    tables = slots.tables[reach[inside]]
     edges = np.where((tables & 1)[:, None] == 1, ends[:, ::-1], ends)  # rows belong to the first end
     used, index = np.unique(tables >> 1, return_inverse=True)
-    cells, _ = _ranges(mrf.potential_offsets[used], mrf.potential_offsets[used + 1])
-    states, _ = _ranges(mrf.offsets[members], mrf.offsets[members + 1])
+    cells, _ = spans(mrf.potential_offsets[used], mrf.potential_offsets[used + 1])
+    states, _ = spans(mrf.offsets[members], mrf.offsets[members + 1])
     state_names = mrf.state_names
     if isinstance(state_names, Mapping):
         own = {i: state_names.get(int(v)) for i, v in enumerate(members)}
@@ -205,14 +205,6 @@ def _induced(mrf: MarkovRandomField, members: Ints) -> MarkovRandomField:
         log_potentials=mrf.log_potentials[cells],
         state_names=state_names,
     )
-
-
-def _ranges(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """All numbers of the ranges begin .. end-1, one range after the other, and which range each is from."""
-    lengths = np.asarray(ends) - begins
-    owner = np.repeat(np.arange(len(lengths)), lengths)
-    before = np.cumsum(lengths) - lengths
-    return np.arange(len(owner)) - before[owner] + np.asarray(begins)[owner], owner
 
 
 def _contains(known: Ints, candidates: Ints) -> Bools:
