@@ -5,7 +5,7 @@ numbers. Nothing here is shared with the package.
 """
 
 from itertools import combinations, product
-from math import exp, inf, log, prod
+from math import log, prod
 
 LOG_ZERO = -700.0
 
@@ -89,47 +89,41 @@ def worth_of(kind, belief, q, state=None, contrast=None):
     raise ValueError(kind)
 
 
-def explain(priors, edges, potentials, target, belief, kind, state=None, contrast=None):
-    """Values of all variables in the game: {variable: (value, probabilistic, topological, direction, count)}.
+def explain(priors, edges, potentials, target, belief, *worths):
+    """The game on the whole field, once for each of `worths`, which are arguments (kind, state, contrast).
 
-    Also the list of (coalition, worth). The ball is the whole field.
+    Returns a list of (values, coalitions): values[v] = (value, probabilistic, topological, direction, number of
+    coalitions that hold v), coalitions = [(edges, worth)].
     """
-    direction_kind = "log_odds" if len(belief) == 2 else "probability"
+    direction = ("log_odds" if len(belief) == 2 else "probability", None, None)
+    known = {}  # beliefs of coalitions, by their edges and by whose prior is uniform
 
-    def propagate(chosen, own_priors):
+    def propagate(chosen, uniform=None):
         members = reached(edges, chosen, target)
-        inside = [e for e in chosen if edges[e][0] in members]
-        return tree_belief(own_priors, [edges[e] for e in inside], [potentials[e] for e in inside], target)
+        inside = tuple(e for e in chosen if edges[e][0] in members)
+        if (inside, uniform) not in known:
+            own = [[1.0] * len(prior) if v == uniform else prior for v, prior in enumerate(priors)]
+            known[inside, uniform] = tree_belief(
+                own, [edges[e] for e in inside], [potentials[e] for e in inside], target
+            )
+        return known[inside, uniform]
 
-    def worths(chosen, own_priors=priors):
-        q = propagate(chosen, own_priors)
-        return worth_of(kind, belief, q, state, contrast), worth_of(direction_kind, belief, q)
-
-    sums = {v: [0.0] * 5 for v in range(len(priors)) if v != target}
-    listed = []
-    for chosen in coalitions(edges, target):
-        worth, direction = worths(chosen)
-        listed.append((chosen, worth))
-        for v in {v for e in chosen for v in edges[e]} - {target}:
-            rest = [e for e in chosen if v not in edges[e]]
-            omitted, direction_omitted = worths(rest)
-            uniform = [[1.0] * len(prior) if u == v else prior for u, prior in enumerate(priors)]
-            split, _ = worths(chosen, uniform)
-            for i, amount in enumerate(
-                (worth - omitted, worth - split, split - omitted, direction - direction_omitted, 1)
-            ):
-                sums[v][i] += amount
-    means = {v: (*(total / n for total in rest), n) for v, (*rest, n) in sums.items() if n}
-    return means, listed
-
-
-def spread(listed):
-    """How far the worth varies over the coalitions."""
-    worths = [worth for _, worth in listed]
-    return max(worths, default=-inf) - min(worths, default=inf)
-
-
-def softmax(logs):
-    highest = max(logs)
-    weights = [exp(value - highest) for value in logs]
-    return [weight / sum(weights) for weight in weights]
+    listed = coalitions(edges, target)
+    answers = []
+    for kind, state, contrast in worths:
+        sums = {v: [0.0] * 5 for v in range(len(priors)) if v != target}
+        found = []
+        for chosen in listed:
+            whole = propagate(chosen)
+            worth = worth_of(kind, belief, whole, state, contrast)
+            found.append((chosen, worth))
+            for v in {v for e in chosen for v in edges[e]} - {target}:
+                rest = propagate(tuple(e for e in chosen if v not in edges[e]))
+                omitted = worth_of(kind, belief, rest, state, contrast)
+                split = worth_of(kind, belief, propagate(chosen, v), state, contrast)
+                turned = worth_of(direction[0], belief, whole) - worth_of(direction[0], belief, rest)
+                for i, amount in enumerate((worth - omitted, worth - split, split - omitted, turned, 1)):
+                    sums[v][i] += amount
+        means = {v: (*(total / n for total in rest), n) for v, (*rest, n) in sums.items() if n}
+        answers.append((means, found))
+    return answers

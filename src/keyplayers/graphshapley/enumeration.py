@@ -19,13 +19,15 @@ from ..mrf.neighbourhood import Ball
 from ..progress import Progress, Silent
 from . import _enumeration_kernels as kernels
 from .game import CoalitionTable, EngineResult, Game
-from .worth import CONTRAST, LOG_ODDS, LOG_ZERO, Worth, worth_of
+from .worth import CONTRAST, LOG_ODDS, LOG_ZERO, Worth, replaces_zero, worth_of
 
 # Largest range of all factors together, in nats, at which numbers are kept linear: exp(-650) and products with
 # as many factors' maxima stay clear of the smallest double, exp(-708). Beyond it logarithms are used.
-_MAX_LINEAR_RANGE = 650.0
+MAX_LINEAR_RANGE = 650.0
 # Largest difference of log sums of potentials that is rounding, in nats.
 _EQUAL = 1e-14
+# What a bound on log10 of a count may be off by.
+_ROUNDING = 1e-6
 # Moves of the search (two per coalition) and members of the ball that one block prices: some hundredths of a
 # second, after which progress moves and Ctrl-C is heard. Blocks do not change the result.
 _BLOCK_MOVES = 2**14
@@ -34,7 +36,7 @@ _BLOCK_MEMBERS = 2**18
 
 def count_coalitions(ball: Ball, limit: int) -> int:
     """How many coalitions the ball has, or `limit` + 1 where there are more: a quick walk without worths."""
-    if ball.is_tree and 10.0 ** ball.log10_coalition_bounds[0] > 2.0 * limit + 2.0:
+    if ball.log10_coalition_bounds[0] > math.log10(limit + 1) + _ROUNDING:
         return limit + 1
     search = _Search.of(ball.field, 0)
     search.advance(limit)
@@ -202,7 +204,7 @@ class _Walk:
 
     def __post_init__(self) -> None:
         field, n = self.game.ball.field, self.game.ball.n_variables
-        in_logs = log_range(field) > _MAX_LINEAR_RANGE
+        in_logs = log_range(field) > MAX_LINEAR_RANGE
         binary = field.uniform_n_states == 2 and not in_logs
         self._price = kernels.price_binary if binary else kernels.price_general
         self._arguments = self._binary() if binary else self._general(in_logs)
@@ -297,7 +299,7 @@ class _Walk:
             n_evaluations=self.search.n_seen,
             worth_min=float(self.extremes[0]),
             worth_max=float(self.extremes[1]),
-            meets_zero=bool(self.met_zero[0]),
+            meets_zero=bool(self.met_zero[0]) or replaces_zero(self.game.worth, self._alone()),
             partial=stopped,
             n_coalitions=None if stopped else float(self.search.n_seen),
             player_counts=None if stopped else counts,
@@ -314,8 +316,7 @@ class _Walk:
 
     def _mean_omissions(self, totals: Floats, sums: Floats) -> Floats:
         """[n-1, 2] mean worth and direction of S ∖ v on a tree."""
-        alone = self.game.ball.field.log_priors[: self.game.ball.field.n_states[0]]
-        alone = (alone - np.logaddexp.reduce(alone))[None]
+        alone = self._alone()
         holding = sums.copy()
         holding[0] = totals
         holding[0, 1] += worth_of(self.game.worth, alone)[0]
@@ -324,6 +325,12 @@ class _Walk:
         apart = holding[self.game.ball.parents[1:]] - sums[1:]
         means: Floats = (apart[:, [0, 2]] + apart[:, [1, 3]]) / apart[:, 4:]
         return means
+
+    def _alone(self) -> Floats:
+        """[1, K] log-belief of the target alone."""
+        log_prior = self.game.ball.field.log_prior(self.game.ball.target)
+        alone: Floats = (log_prior - np.logaddexp.reduce(log_prior))[None]
+        return alone
 
     def _table(self) -> CoalitionTable:
         """Coalitions as lists of edges, from chains of coalitions that extend one another."""

@@ -126,9 +126,18 @@ def worth_of(worth: Worth, log_beliefs: Floats) -> Floats:
     return log_odds
 
 
-def meets_zero(log_beliefs: Floats) -> bool:
-    """Whether `LOG_ZERO` had to stand in for the logarithm of an exact zero."""
-    return bool(np.isneginf(log_beliefs).any())
+def replaces_zero(worth: Worth, log_beliefs: Floats) -> bool:
+    """Whether `LOG_ZERO` has to stand for the logarithm of an exact zero in the worths of log-beliefs [B, K]."""
+    zero, b_zero = np.isneginf(log_beliefs), np.isneginf(worth.log_belief)
+    if worth.code == SYMMETRIC_KL:
+        return bool((zero != b_zero).any())
+    if worth.code == NEG_CROSS_ENTROPY:
+        return bool((zero & ~b_zero).any())
+    if worth.code == PROBABILITY:
+        return False
+    if worth.code == CONTRAST:
+        return bool(zero[:, [worth.state, worth.rival]].any())
+    return bool(zero[:, worth.state].any() or np.delete(zero, worth.state, axis=1).all(axis=1).any())
 
 
 def _symmetric_kl(log_b: Floats, log_q: Floats) -> Floats:
