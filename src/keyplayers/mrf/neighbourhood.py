@@ -52,6 +52,12 @@ class Ball:
         return self.field.n_edges
 
     @property
+    def n_variables_at(self) -> list[int]:
+        """How many members are 0, 1, 2, ... hops from the target."""
+        counts: list[int] = np.bincount(self.distances).tolist()
+        return counts
+
+    @property
     def n_cycles(self) -> int:
         """Number of independent cycles: edges beyond a spanning tree."""
         return self.n_edges - (self.n_variables - 1)
