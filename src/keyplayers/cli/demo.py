@@ -59,13 +59,9 @@ def _explanations(state: "BeliefState") -> None:
     from ..graphshapley.explainer import GraphShapley
     from .explain import print_players
 
-    typer.echo(
-        "\n2. Who made the field believe that? GraphShapley lets the members around one of them form coalitions:"
-    )
-    typer.echo(
-        "   trees of friendships that hold the member. It asks what each would believe of the member on its own,"
-    )
-    typer.echo("   and gives every player its mean contribution to the coalitions that hold it.\n")
+    typer.echo("\n2. Who made the field believe that? GraphShapley lets the members around one of them form")
+    typer.echo("   coalitions: trees of friendships that hold the member. It asks what each would believe of the")
+    typer.echo("   member on its own, and gives every player its mean contribution to those that hold it.\n")
     explainer = GraphShapley(state.mrf, radius=1, worth="log_odds", beliefs=state)
     for member in _EXPLAINED:
         with warnings.catch_warnings():
@@ -74,7 +70,5 @@ def _explanations(state: "BeliefState") -> None:
         typer.echo(found.sentence)
         print_players(found, 5)
         typer.echo(f"   From all {found.n_evaluations:,} coalitions of {found.n_variables} members.\n")
-    typer.echo(
-        "   Values are log-odds: above 0 for the side that is believed, below 0 against it. What we know of the"
-    )
-    typer.echo("   player itself acts by its prior; what its friendships carry from others, by its edges.")
+    typer.echo("   Values are log-odds: above 0 for the side that is believed, below 0 against it. What we know")
+    typer.echo("   of the player itself acts by its prior; what its friendships carry from others, by its edges.")
