@@ -3,6 +3,7 @@
 import gzip
 import importlib
 import json
+import zipfile
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
@@ -59,7 +60,7 @@ def load(path: "str | PathLike[str]") -> Explanation[Any]:
     try:
         match _suffix(source):
             case ".npz":
-                with np.load(source, allow_pickle=False) as members:
+                with source.open("rb") as file, np.load(file, allow_pickle=False) as members:
                     arrays = {name: members[name] for name in members.files}
                 data = _put_arrays(json.loads(arrays.pop(_REST).tobytes()), "", arrays)
             case ".json.gz":
@@ -68,7 +69,7 @@ def load(path: "str | PathLike[str]") -> Explanation[Any]:
                 data = json.loads(source.read_bytes())
     except FileNotFoundError:
         raise
-    except (ValueError, KeyError, OSError, EOFError) as error:
+    except (ValueError, KeyError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise FileFormatError(f"{fspath(path)} is no explanation: {error}") from None
     try:
         return explanation_from_dict(data)

@@ -31,9 +31,10 @@ from .paths import best_paths
 from .record import make_sentence
 from .worth import Worth, direction_worth, make_worth, worth_of
 
-# A worth that varies by less over all coalitions is saturated, in its own unit: probabilities then agree to
-# rounding, and so do values that are differences of them.
+# A worth that varies by less over all coalitions, in its own unit, while the belief is nearer to certainty than
+# the second number, is saturated: probabilities agree to rounding, and so do values, their differences.
 SATURATED = 1e-9
+CERTAIN = 1e-6
 # Beliefs of propagation and of exact inference that differ by more are worth a warning (a probability).
 DISAGREEMENT = 0.01
 # A belief is checked against exact inference where that fills tables of at most so many numbers, and where the
@@ -400,7 +401,7 @@ def _is_saturated(result: EngineResult, game: Game, log_ball: Floats | None) -> 
     # a single coalition can only be compared with the target alone
     single = result.n_coalitions == 1
     spread = abs(result.worth_max - _worth_at(worth, alone)) if single else result.spread
-    if spread >= SATURATED:
+    if spread >= SATURATED or -np.expm1(worth.log_belief.max()) > CERTAIN:
         return False
     if log_ball is None:
         return True

@@ -18,24 +18,27 @@ SCHEMA = 1
 _NAMED = 3
 # A player is named while its value is at least this share of the largest.
 _WORTH_NAMING = 0.1
+# Values below are rounding.
+_ROUNDING = 1e-12
 
 
 def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats, game: SubtreeGame) -> str:
     """The explanation in plain words."""
     best = int(game.belief.argmax())
     belief = f"The field believes that {target} is {_state(game.states[best])} ({_probability(game.belief[best])})"
-    if not players:
-        return f"{belief}; no other variable is within reach, so its own prior is all there is to it."
     if game.target_observed:
         return f"{belief}, because that was observed; nothing else can change it."
     doubt = _doubt(game, best)
+    if not players:
+        reach = "connected with it" if game.radius is None else f"within {game.radius} hops"
+        return f"{belief}{doubt}; no other variable is {reach}."
     if game.partial:
         doubt += " (stopped early: from the coalitions seen so far)"
     if game.saturated:
         return f"{belief}{doubt}. It is so sure that {game.worth} cannot tell players apart; ask for log_odds."
     sizes = np.nan_to_num(np.abs(values))
     largest = sizes.max()
-    if largest == 0:
+    if largest <= _ROUNDING and np.nan_to_num(np.abs(game.direction)).max() <= _ROUNDING:
         return f"{belief}{doubt}. No other variable makes a difference."
     named = [i for i in range(min(len(players), _NAMED)) if sizes[i] >= _WORTH_NAMING * largest]
     parts = [_player(players[i], game.paths[i], game.direction[i]) for i in named]
@@ -56,7 +59,7 @@ def _doubt(game: SubtreeGame, state: int) -> str:
 def _player(name: Hashable, path: Sequence[Hashable], direction: float) -> str:
     through = [str(step) for step in path[1:-1]]
     reached = f", reached through {' and '.join(through)}" if through else ""
-    if not abs(direction) > 1e-12:
+    if not abs(direction) > _ROUNDING:
         return f"{name}{reached}"
     return f"{name}{reached} ({'for it' if direction > 0 else 'against it'})"
 
