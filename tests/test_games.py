@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keyplayers as kp
@@ -50,12 +50,14 @@ def test_the_glove_game_favours_the_scarce_side():
     np.testing.assert_allclose(shapley_values(glove([0], [1, 2]), 3), [2 / 3, 1 / 6, 1 / 6], atol=1e-12)
 
 
+@settings(deadline=None)
 @given(random_tables)
 def test_values_add_up_to_what_everybody_is_worth(table):
     values = shapley_values(tabled(table), int(np.log2(len(table))))
     assert values.sum() == pytest.approx(table[-1] - table[0], abs=1e-9)
 
 
+@settings(deadline=None)
 @given(random_tables, st.data())
 def test_values_are_linear_in_the_game(table, data):
     other = data.draw(st.lists(st.floats(-100, 100), min_size=len(table), max_size=len(table)))
@@ -66,6 +68,7 @@ def test_values_are_linear_in_the_game(table, data):
     )
 
 
+@settings(deadline=None)
 @given(random_tables, st.randoms())
 def test_renaming_players_renames_values(table, random):
     n = int(np.log2(len(table)))

@@ -2,7 +2,7 @@ from math import inf, log
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keyplayers as kp
@@ -19,6 +19,7 @@ def normalised(logs):
     return logs - np.logaddexp.reduce(logs)
 
 
+@settings(deadline=None)
 @given(log_weights, st.data())
 def test_worths_are_those_of_the_definition(logs, data):
     log_b = normalised(logs)
@@ -32,6 +33,7 @@ def test_worths_are_those_of_the_definition(logs, data):
     assert worth_of(contrast, log_q[None])[0] == pytest.approx(log_q[1] - log_q[0])
 
 
+@settings(deadline=None)
 @given(st.floats(-800, 800), st.floats(-800, 800))
 def test_two_states_have_no_floor(odds_b, odds_q):
     """−(p − q)(ℓ − ℓ₀), to full precision where probabilities have none left."""
@@ -78,6 +80,7 @@ def test_zeros_that_matter_are_told():
         assert replaces_zero(make_worth(kind, log_b, (0, 1)), log_q[None]) is expected, (kind, log_b, log_q)
 
 
+@settings(deadline=None)
 @given(st.floats(-300, 300), st.floats(-300, 300), st.sampled_from(KINDS), st.integers(0, 1))
 def test_the_compiled_twin_for_two_states(odds_b, odds_q, kind, state):
     log_b = -np.logaddexp(0, [odds_b, -odds_b])
