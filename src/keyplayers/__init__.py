@@ -23,6 +23,11 @@ _HOMES = {
     "ConvergenceWarning": ".errors",
     "PrecisionWarning": ".errors",
     "MarkovRandomField": ".mrf.field",
+    "Ball": ".mrf.neighbourhood",
+    "ball": ".mrf.neighbourhood",
+    "Explanation": ".explanation",
+    "GraphShapley": ".graphshapley.explainer",
+    "load": ".archive",
     "BeliefState": ".mrf.beliefs",
     "belief_propagation": ".mrf.propagation",
     "read_mrf": ".readers",
@@ -40,6 +45,7 @@ _HOMES = {
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
 
 if TYPE_CHECKING:
+    from .archive import load as load
     from .errors import ContradictionError as ContradictionError
     from .errors import ConvergenceWarning as ConvergenceWarning
     from .errors import FileFormatError as FileFormatError
@@ -51,6 +57,8 @@ if TYPE_CHECKING:
     from .errors import PredictorError as PredictorError
     from .errors import TooLargeError as TooLargeError
     from .errors import UnknownNameError as UnknownNameError
+    from .explanation import Explanation as Explanation
+    from .graphshapley.explainer import GraphShapley as GraphShapley
     from .mrf.beliefs import BeliefState as BeliefState
     from .mrf.elimination import treewidth_bound as treewidth_bound
     from .mrf.exact import exact_marginals as exact_marginals
@@ -61,6 +69,8 @@ if TYPE_CHECKING:
     from .mrf.generators import scale_free_field as scale_free_field
     from .mrf.generators import star_field as star_field
     from .mrf.generators import tree_field as tree_field
+    from .mrf.neighbourhood import Ball as Ball
+    from .mrf.neighbourhood import ball as ball
     from .mrf.propagation import belief_propagation as belief_propagation
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf

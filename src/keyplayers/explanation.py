@@ -1,5 +1,6 @@
 """`Explanation`: what both halves of the library return, and the protocol of whoever makes one."""
 
+import importlib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
@@ -13,6 +14,8 @@ from .seeding import RandomState
 
 if TYPE_CHECKING:
     from os import PathLike
+
+_ARCHIVE = f"{__package__}.archive"
 
 Structure = TypeVar("Structure")
 Structure_co = TypeVar("Structure_co", covariant=True)
@@ -76,10 +79,9 @@ class Explanation(Generic[Structure]):
         UnknownNameError
             There is no such player.
         """
-        try:
+        if player in self.players:
             return float(self.values[self.players.index(player)])
-        except ValueError:
-            raise UnknownNameError(f"no player {player!r} among the {len(self)} of this explanation") from None
+        return structure_value(self.structure, self, player)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """One row per player, most important first: name, value, std_error and what the method adds.
@@ -97,8 +99,9 @@ class Explanation(Generic[Structure]):
         return structure_to_dict(self.structure, self)
 
     def save(self, path: "str | PathLike[str]") -> None:
-        """Write the explanation to `path` (.json or .npz); `keyplayers.load` reads it back."""
-        structure_save(self.structure, self, path)
+        """Write the explanation to `path` (.json, .json.gz or .npz); `keyplayers.load` reads it back."""
+        # by name: the archive stands above and knows explanations, not the other way round
+        importlib.import_module(_ARCHIVE).save(self, path)
 
 
 class Explainer(Protocol[Structure_co]):
@@ -117,12 +120,12 @@ def structure_columns(structure: Any, explanation: Explanation[Any]) -> dict[str
 
 
 @singledispatch
-def structure_to_dict(structure: Any, explanation: Explanation[Any]) -> dict[str, Any]:
-    """The JSON form; each method registers its schema."""
-    raise TypeError(f"no JSON form is registered for {type(structure).__name__}")
+def structure_value(structure: Any, explanation: Explanation[Any], name: Hashable) -> float:
+    """The value of whoever is no player; a method may know that it is 0."""
+    raise UnknownNameError(f"no player {name!r} among the {len(explanation)} of this explanation")
 
 
 @singledispatch
-def structure_save(structure: Any, explanation: Explanation[Any], path: "str | PathLike[str]") -> None:
-    """Write to a file; `archive.py` registers how."""
-    raise TypeError(f"no file form is registered for {type(structure).__name__}")
+def structure_to_dict(structure: Any, explanation: Explanation[Any]) -> dict[str, Any]:
+    """The JSON form; each method registers its schema."""
+    raise TypeError(f"no JSON form is registered for {type(structure).__name__}")

@@ -10,6 +10,7 @@ from .._version import __version__
 from ..errors import KeyPlayersError
 from .beliefs import beliefs
 from .demo import demo
+from .explain import ball, explain
 
 app = typer.Typer(
     name="keyplayers",
@@ -21,6 +22,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(beliefs)
+app.command()(explain)
+app.command()(ball)
 app.command()(demo)
 
 

@@ -1,16 +1,24 @@
 """``keyplayers demo``: the main job on data that ships with the demo's packages."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from .output import print_table
 
+if TYPE_CHECKING:
+    from ..mrf.beliefs import BeliefState
+
+# two who know people on both sides
+_EXPLAINED = (8, 2)
+
 
 def demo() -> None:
     """Show what keyplayers does, on the karate club (needs networkx: the extra "demo")."""
-    _beliefs()
+    _explanations(_beliefs())
 
 
-def _beliefs() -> None:
+def _beliefs() -> "BeliefState":
     """Two members of the karate club are observed; everybody's faction is inferred."""
     from .._optional import require
     from ..mrf.field import MarkovRandomField
@@ -40,3 +48,27 @@ def _beliefs() -> None:
     for line in summary(state):
         typer.echo(line)
     typer.echo(f"{right} of {mrf.n_variables} members are believed to be on the side they went with.")
+    return state
+
+
+def _explanations(state: "BeliefState") -> None:
+    """Why two members are believed to be on their side."""
+    import warnings
+
+    from ..errors import PrecisionWarning
+    from ..graphshapley.explainer import GraphShapley
+    from .explain import print_players
+
+    typer.echo("\n2. Who made the field believe that? GraphShapley lets the members around one of them form")
+    typer.echo("   coalitions: trees of friendships that hold the member. It asks what each would believe of the")
+    typer.echo("   member on its own, and gives every player its mean contribution to those that hold it.\n")
+    explainer = GraphShapley(state.mrf, radius=1, worth="log_odds", beliefs=state)
+    for member in _EXPLAINED:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrecisionWarning)  # the sentence says what exact inference says
+            found = explainer.explain(member)
+        typer.echo(found.sentence)
+        print_players(found, 5)
+        typer.echo(f"   From all {found.n_evaluations:,} coalitions of {found.n_variables} members.\n")
+    typer.echo("   Values are log-odds: above 0 for the side that is believed, below 0 against it. What we know")
+    typer.echo("   of the player itself acts by its prior; what its friendships carry from others, by its edges.")

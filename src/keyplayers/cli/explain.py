@@ -1,0 +1,261 @@
+"""``keyplayers explain`` and ``keyplayers ball``: who made a belief, and how large that question is."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, Seed, takes
+from .output import TOP, print_json, print_table, say, show_progress, write_columns
+
+if TYPE_CHECKING:
+    from ..explanation import Explanation
+    from ..graphshapley.game import SubtreeGame
+    from ..mrf.beliefs import BeliefState
+    from ..mrf.field import MarkovRandomField
+    from ..mrf.neighbourhood import Ball
+
+# version of the JSON that `keyplayers ball` prints; explanations carry their own
+BALL_SCHEMA = 1
+
+Target = Annotated[
+    str, typer.Option("--target", metavar="NAME", help="The variable in question.", show_default=False)
+]
+Radius = Annotated[int, typer.Option(help="Hops from the target to the farthest player; -1: no limit.")]
+
+
+@takes(field=FieldOptions, inference=InferenceOptions)
+def explain(
+    model: Model,
+    field: FieldOptions,
+    inference: InferenceOptions,
+    target: Target,
+    radius: Radius = 2,
+    worth: Annotated[
+        str, typer.Option(help="symmetric_kl, neg_cross_entropy, log_odds (does not saturate) or probability.")
+    ] = "symmetric_kl",
+    state: Annotated[
+        str | None, typer.Option(help="State that log_odds and probability speak of; default: the likeliest.")
+    ] = None,
+    contrast: Annotated[str | None, typer.Option(metavar="A,B", help="Why state A rather than B?")] = None,
+    method: Annotated[str, typer.Option(help="auto, or the name of an engine.")] = "auto",
+    max_evals: Annotated[
+        int | None, typer.Option(help="Most coalitions whose worth may be computed; default: a second or two.")
+    ] = None,
+    std_error_goal: Annotated[
+        float | None, typer.Option(help="Standard error at which sampling may stop, in the worth's unit.")
+    ] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Explain exact marginals, where feasible.")] = False,
+    beliefs: Annotated[
+        Path | None, typer.Option(help="Beliefs saved by `keyplayers beliefs -o STATE.npz`, of the same field.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Players to show.")] = TOP,
+    coalitions: Annotated[
+        Path | None, typer.Option(help="Write all coalitions with their worths: .csv, .tsv or .parquet.")
+    ] = None,
+    seed: Seed = None,
+    jobs: Jobs = None,
+    as_json: Json = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the explanation: .json, .json.gz, .npz, or its players as .csv, .tsv, .parquet.",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Explain what a field believes of one variable: which others made it so."""
+    from ..graphshapley.explainer import GraphShapley
+    from ..readers.edge_files import parse_state
+
+    mrf = field.load(model)
+    name = mrf.names.parse(target)
+    contrasted: Any = None
+    if contrast is not None:
+        contrasted = tuple(parse_state(mrf, name, given) for given in contrast.split(","))
+    with show_progress(quiet) as progress:
+        explainer = GraphShapley(
+            mrf,
+            radius=None if radius < 0 else radius,
+            worth=worth,
+            state=None if state is None else parse_state(mrf, name, state),
+            contrast=contrasted,
+            method=method,
+            max_evals=max_evals,
+            std_error_goal=std_error_goal,
+            beliefs=_find_beliefs(mrf, beliefs, exact, inference, jobs, progress),
+            keep_coalitions=coalitions is not None,
+        )
+        found = explainer.explain(name, random_state=seed, progress=progress)
+    if coalitions:
+        write_columns(_coalition_columns(found), coalitions)
+    if output:
+        _write(found, output)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    typer.echo(found.sentence)
+    print_players(found, top)
+    if not quiet:
+        for line in summary(found):
+            say(line)
+
+
+def _find_beliefs(
+    mrf: "MarkovRandomField",
+    path: Path | None,
+    exact: bool,
+    inference: InferenceOptions,
+    jobs: int | None,
+    progress: Any,
+) -> "BeliefState":
+    from ..errors import InputError
+    from ..mrf.exact import exact_marginals
+    from ..mrf.propagation import belief_propagation
+    from ..mrf.storage import load_state
+
+    if path is not None and exact:
+        raise InputError("give --beliefs or --exact, not both")
+    if path is not None:
+        return load_state(path)
+    if exact:
+        return exact_marginals(mrf)
+    return belief_propagation(mrf, n_jobs=jobs, progress=progress, **inference.keywords())
+
+
+def print_players(found: "Explanation[SubtreeGame]", top: int) -> None:
+    """The most important players as a table."""
+    import numpy as np
+
+    game = found.structure
+    if not len(found):
+        return
+    shown = range(min(top, len(found)))
+    sampled = bool(np.nan_to_num(found.std_errors, nan=1.0).any())
+    bounded = bool(np.nan_to_num(game.error_bounds, nan=1.0).any())
+    columns = ["player", f"value ({found.unit})"]
+    columns += ["std. error"] * sampled + ["error at most"] * bounded
+    columns += ["by its prior", "by its edges", f"pull to {game.direction_state}", "hops", "path"]
+    rows = []
+    for i in shown:
+        row: list[Any] = [found.players[i], float(found.values[i])]
+        row += [float(found.std_errors[i])] * sampled + [float(game.error_bounds[i])] * bounded
+        row += [float(part[i]) for part in (game.probabilistic, game.topological, game.direction)]
+        rows.append([*row, int(game.distances[i]), " - ".join(str(step) for step in game.paths[i])])
+    more = "" if len(rows) == len(found) else f" (top {len(rows)} of {len(found):,})"
+    print_table(f"Key players of {found.target}{more}", columns, rows)
+
+
+def summary(found: "Explanation[SubtreeGame]") -> list[str]:
+    """The game in a few lines."""
+    game = found.structure
+    ball = "whole component" if game.radius is None else f"radius {game.radius}"
+    worth = f"worth alone {game.worth_alone:.4g}, of the ball "
+    worth += "unknown" if game.worth_ball is None else f"{game.worth_ball:.4g}"
+    count = _coalition_count(game.log10_coalition_bounds)
+    return [
+        f"{ball}: {game.n_variables:,} variables, {game.n_edges:,} edges, {count}",
+        f"{game.engine}: {found.n_evaluations:,} evaluations ({game.engine_reason})",
+        f"{game.worth}: {worth}" + ("; saturated" if game.saturated else ""),
+    ]
+
+
+def _coalition_count(bounds: tuple[float, float]) -> str:
+    lower, upper = bounds
+    if upper == -math.inf:
+        return "no coalitions"
+    if lower == upper:
+        return f"{round(10**lower):,} coalitions" if lower < 9 else f"10^{lower:.1f} coalitions"
+    return f"10^{lower:.1f} to 10^{upper:.1f} coalitions"
+
+
+def _coalition_columns(found: "Explanation[SubtreeGame]") -> dict[str, Any]:
+    listed = found.structure.coalitions()
+    return {
+        "edges": ["; ".join(f"{a} - {b}" for a, b in edges) for edges, _ in listed],
+        "n_edges": [len(edges) for edges, _ in listed],
+        "worth": [worth for _, worth in listed],
+    }
+
+
+def _write(found: "Explanation[SubtreeGame]", path: Path) -> None:
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
+        from ..explanation import structure_columns
+
+        columns = {"name": list(found.players), "value": found.values, "std_error": found.std_errors}
+        write_columns(columns | structure_columns(found.structure, found), path)
+    else:
+        found.save(path)
+
+
+@takes(field=FieldOptions)
+def ball(
+    model: Model,
+    field: FieldOptions,
+    target: Target,
+    radius: Radius = 2,
+    top: Annotated[int, typer.Option(help="Variables to list.")] = 0,
+    as_json: Json = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the members: .csv, .tsv or .parquet.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Measure the ball around a variable: how large is the question who made its belief?"""
+    from ..graphshapley.engines import MAX_ENUMERATED
+    from ..graphshapley.enumeration import count_coalitions
+    from ..mrf.neighbourhood import ball as find_ball
+
+    mrf = field.load(model)
+    found = find_ball(mrf, mrf.names.parse(target), None if radius < 0 else radius)
+    bounds = found.log10_coalition_bounds
+    count = count_coalitions(found, MAX_ENUMERATED)
+    fits = count <= MAX_ENUMERATED
+    if fits and count:
+        bounds = (math.log10(count),) * 2
+    if output:
+        write_columns({"name": list(found.field.names), "distance": found.distances}, output)
+    if as_json:
+        print_json(_ball_data(found, None if radius < 0 else radius, bounds))
+        return
+    print_table(
+        f"The ball around {found.target}",
+        ["hops", "variables"],
+        [[hops, n] for hops, n in enumerate(found.n_variables_at)],
+    )
+    if top:
+        rows = [[found.field.names[i], int(found.distances[i])] for i in range(min(top, found.n_variables))]
+        print_table("Nearest variables", ["variable", "hops"], rows)
+    cycles = f"{found.n_cycles:,} independent cycle" + "s" * (found.n_cycles > 1)
+    shape = "a tree" if found.is_tree else cycles
+    typer.echo(f"{found.n_variables:,} variables, {found.n_edges:,} edges, {shape}; {_coalition_count(bounds)}")
+    if not quiet:
+        say(f"enumeration {'fits' if fits else 'does not fit'} (it takes up to {MAX_ENUMERATED:,} coalitions)")
+
+
+def _ball_data(found: "Ball", radius: int | None, bounds: tuple[float, float]) -> dict[str, Any]:
+    """The JSON of a ball."""
+    from ..mrf.names import name_to_json
+
+    finite = [bound if math.isfinite(bound) else None for bound in bounds]
+    return {
+        "schema": BALL_SCHEMA,
+        "kind": "ball",
+        "target": name_to_json(found.target),
+        "radius": radius,
+        "n_variables": found.n_variables,
+        "n_edges": found.n_edges,
+        "n_cycles": found.n_cycles,
+        "is_tree": found.is_tree,
+        "log10_coalitions": finite[0] if bounds[0] == bounds[1] else None,
+        "log10_coalitions_at_least": finite[0],
+        "log10_coalitions_at_most": finite[1],
+        "n_variables_at": found.n_variables_at,
+        "variables": [
+            {"name": name_to_json(name), "distance": int(distance)}
+            for name, distance in zip(found.field.names, found.distances, strict=True)
+        ],
+    }

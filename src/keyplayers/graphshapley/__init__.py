@@ -1,0 +1,1 @@
+"""GraphShapley: which variables made a Markov random field believe what it believes of a target."""

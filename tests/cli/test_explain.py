@@ -1,0 +1,150 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import keyplayers as kp
+
+EDGES = "source,target\nann,bob\nbob,cy\ncy,dan\nbob,dan\n"
+FLAGS = ["--homophily", "0.8", "--states", "honest,fraud", "--observe", "ann=fraud"]
+
+
+@pytest.fixture
+def edges(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text(EDGES)
+    return path
+
+
+@pytest.fixture
+def mrf():
+    pairs = [("ann", "bob"), ("bob", "cy"), ("cy", "dan"), ("bob", "dan")]
+    field = kp.MarkovRandomField.from_edges(pairs, homophily=0.8, states=["honest", "fraud"])
+    return field.observe({"ann": "fraud"})
+
+
+@pytest.fixture
+def expected(mrf):
+    return kp.GraphShapley(mrf, beliefs=kp.exact_marginals(mrf)).explain("dan")
+
+
+def test_a_sentence_a_table_and_a_summary(cli, edges):
+    done = cli("explain", edges, *FLAGS, "--target", "dan")
+    assert done.status == 0
+    assert done.out.startswith("The field believes that dan is fraud (0.80), by propagation on a graph")
+    assert "ann - bob - dan" in done.out
+    assert "by its prior" in done.out
+    assert "enumeration: 9 evaluations (all coalitions fit" in done.err
+    assert "warning: what is explained is belief propagation on a graph with cycles" in done.err
+
+
+def test_json_is_the_explanation_in_python(cli, edges, expected):
+    done = cli("explain", edges, *FLAGS, "--target", "dan", "--exact", "--json", "--quiet")
+    assert done.err == ""
+    assert json.loads(done.out) == expected.to_dict()
+
+
+def test_a_saved_state_of_beliefs_is_explained(cli, edges, mrf):
+    assert cli("beliefs", edges, *FLAGS, "--damping", "0.3", "-o", "state.npz", "--quiet").status == 0
+    found = json.loads(cli("explain", edges, *FLAGS, "--target", "dan", "--beliefs", "state.npz", "--json").out)
+    state = kp.belief_propagation(mrf, damping=0.3)
+    assert found["inference"]["sweeps"] == state.n_sweeps
+    assert found["belief"] == state.belief("dan").tolist()
+    refused = cli("explain", edges, "--homophily", "0.8", "--target", "dan", "--beliefs", "state.npz")
+    assert refused.status == 1
+    assert "beliefs belong to another field" in refused.err
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz", "npz"])
+def test_files_hold_the_explanation(cli, edges, expected, suffix):
+    assert cli("explain", edges, *FLAGS, "--target", "dan", "--exact", "-o", f"x.{suffix}").status == 0
+    assert kp.load(f"x.{suffix}").to_dict() == expected.to_dict()
+
+
+def test_tables_of_players_and_of_coalitions(cli, edges, expected):
+    done = cli("explain", edges, *FLAGS, "--target", "dan", "--exact", "-o", "p.csv", "--coalitions", "c.csv")
+    assert done.status == 0
+    players = pd.read_csv("p.csv")
+    assert players["name"].tolist() == list(expected.players)
+    np.testing.assert_allclose(players["value"], expected.values)
+    coalitions = pd.read_csv("c.csv")
+    assert len(coalitions) == 9
+    assert coalitions["worth"].is_monotonic_decreasing
+    assert coalitions["n_edges"].max() == 3
+
+
+def test_options_reach_the_game(cli, edges, mrf):
+    options = ["--radius", "1", "--worth", "probability", "--state", "honest", "--top", "1", "--exact"]
+    found = json.loads(cli("explain", edges, *FLAGS, "--target", "dan", *options, "--json").out)
+    explainer = kp.GraphShapley(
+        mrf, radius=1, worth="probability", state="honest", beliefs=kp.exact_marginals(mrf)
+    )
+    assert found == explainer.explain("dan").to_dict()
+    contrast = ["--contrast", "fraud,honest", "--radius", "-1", "--exact"]
+    found = json.loads(cli("explain", edges, *FLAGS, "--target", "dan", *contrast, "--json").out)
+    assert found["worth"] == "contrast"
+    assert found["worth_states"] == ["fraud", "honest"]
+    assert found["ball"]["radius"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "don"], "there is no variable 'don': did you mean 'dan'"),
+        (
+            ["--target", "dan", "--worth", "kl"],
+            "worth must be one of symmetric_kl, neg_cross_entropy, log_odds, pro",
+        ),
+        (
+            ["--target", "dan", "--state", "x", "--worth", "log_odds"],
+            "no state 'x'; its states are 'honest', 'fraud'",
+        ),
+        (["--target", "dan", "--contrast", "fraud"], "contrast must be two states"),
+        (
+            ["--target", "dan", "--max-evals", "3"],
+            "has between 10^0.7 and 10^1.1 coalitions, more than max_evals=3",
+        ),
+    ],
+)
+def test_errors_take_one_line(cli, edges, options, message):
+    done = cli("explain", edges, *FLAGS, *options)
+    assert done.status == 1
+    assert message in done.err
+    assert done.err.strip().count("\n") == 0
+    assert done.out == ""
+
+
+def test_a_target_is_required(cli, edges):
+    assert cli("explain", edges, *FLAGS).status == 2
+
+
+def test_a_ball_is_measured(cli, edges):
+    done = cli("ball", edges, *FLAGS, "--target", "dan", "--top", "2", "-o", "ball.csv")
+    assert done.status == 0
+    assert "4 variables, 4 edges, 1 independent cycle; 9 coalitions" in done.out
+    assert "Nearest variables" in done.out
+    assert "enumeration fits" in done.err
+    assert pd.read_csv("ball.csv")["distance"].tolist() == [0, 1, 1, 2]
+    data = json.loads(cli("ball", edges, *FLAGS, "--target", "dan", "--radius", "1", "--json").out)
+    assert data["n_variables_at"] == [1, 2]
+    assert data["log10_coalitions"] == pytest.approx(np.log10(5))
+    assert [row["name"] for row in data["variables"]] == ["dan", "cy", "bob"]
+
+
+def test_a_large_ball_says_that_enumeration_does_not_fit(cli, tmp_path):
+    rows = "".join(f"hub,{i}\n" for i in range(500))
+    (tmp_path / "hub.csv").write_text("source,target\n" + rows)
+    done = cli("ball", "hub.csv", "--homophily", "0.8", "--target", "hub")
+    assert "501 variables, 500 edges, a tree; 10^150.5 coalitions" in done.out
+    assert "does not fit" in done.err
+
+
+def test_the_demo_explains_two_members(cli):
+    pytest.importorskip("networkx")
+    done = cli("demo")
+    assert done.status == 0
+    assert "The field believes that 8 is Officer (0.55)" in done.out
+    assert "From all 294 coalitions of 6 members" in done.out
+    assert "The field believes that 2 is Mr. Hi" in done.out
+    assert "warning" not in done.err
