@@ -197,6 +197,29 @@ def test_renaming_permuting_states_and_scaling_change_nothing(seed, how):
         assert there.log_partition == pytest.approx(here.log_partition + shift, abs=1e-8)
 
 
+@pytest.mark.parametrize("scale", [10.0, 30.0, 400.0])
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_log_beliefs_are_right_however_extreme(k, scale):
+    # nothing here survives an exponential, so the listing of all assignments stays in logarithms
+    n = 5
+    rng = np.random.default_rng(k)
+    assignments = np.array(list(itertools.product(range(k), repeat=n)))
+    for _ in range(20):
+        edges = [(int(rng.integers(v)), v) for v in range(1, n)]
+        log_priors, log_potentials = rng.normal(0, scale, (n, k)), rng.normal(0, scale, (n - 1, k, k))
+        weights = log_priors[np.arange(n), assignments].sum(axis=1)
+        for (a, b), potential in zip(edges, log_potentials, strict=True):
+            weights += potential[assignments[:, a], assignments[:, b]]
+        expected = [
+            [np.logaddexp.reduce(weights[assignments[:, v] == x]) for x in range(k)] for v in range(n)
+        ] - np.logaddexp.reduce(weights)
+        mrf = kp.MarkovRandomField.from_edges(edges, log_priors=log_priors, log_potential=log_potentials)
+        states = [kp.belief_propagation(mrf, schedule=schedule) for schedule in SCHEDULES]
+        for state in [*states, kp.exact_marginals(mrf)]:
+            assert state.log_beliefs == pytest.approx(expected.ravel(), abs=1e-9)
+            assert state.log_partition == pytest.approx(np.logaddexp.reduce(weights), abs=1e-9)
+
+
 def test_evidence_is_an_observed_prior():
     for seed in range(40):
         field = random_plain_field(seed, cyclic=False, evidence=0.0, zeros=0.0)
