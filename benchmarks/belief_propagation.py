@@ -91,7 +91,10 @@ def main():
     skipped = {"speagle"} if arguments.skip_speagle else set()
     skipped |= {"large"} if arguments.skip_large else set()
     wanted = arguments.only or [name for name in groups if name not in skipped]
-    rows = [row for name in wanted for row in groups[name]()]
+    rows = []
+    for name in wanted:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        rows += groups[name]()
     show(rows, title="Belief propagation on one core", as_json=arguments.json)
 
 
