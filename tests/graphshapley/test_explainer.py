@@ -156,7 +156,7 @@ def test_no_influence_is_not_called_saturated():
         found = kp.GraphShapley(mrf).explain(0)
     assert not found.saturated
     assert found.values == pytest.approx([0, 0], abs=1e-15)
-    assert "No other variable makes a difference" in found.sentence
+    assert "No other variable within 2 hops makes a difference" in found.sentence
 
 
 def test_worths_alone_and_of_the_ball():

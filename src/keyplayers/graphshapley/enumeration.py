@@ -36,7 +36,7 @@ _BLOCK_MEMBERS = 2**18
 
 def count_coalitions(ball: Ball, limit: int) -> int:
     """How many coalitions the ball has, or `limit` + 1 where there are more: a quick walk without worths."""
-    if ball.log10_coalition_bounds[0] > math.log10(limit + 1) + _ROUNDING:
+    if ball.log10_tree_coalitions > math.log10(limit + 1) + _ROUNDING:
         return limit + 1
     search = _Search.of(ball.field, 0)
     search.advance(limit)

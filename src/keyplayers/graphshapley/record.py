@@ -18,8 +18,8 @@ SCHEMA = 1
 _NAMED = 3
 # A player is named while its value is at least this share of the largest.
 _WORTH_NAMING = 0.1
-# Values below are rounding.
-_ROUNDING = 1e-12
+# Values below say nothing: propagation stops at changes of that size.
+_ROUNDING = 1e-9
 
 
 def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats, game: SubtreeGame) -> str:
@@ -39,7 +39,8 @@ def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats,
     sizes = np.nan_to_num(np.abs(values))
     largest = sizes.max()
     if largest <= _ROUNDING and np.nan_to_num(np.abs(game.direction)).max() <= _ROUNDING:
-        return f"{belief}{doubt}. No other variable makes a difference."
+        reach = "" if game.radius is None else f" within {game.radius} hops"
+        return f"{belief}{doubt}. No other variable{reach} makes a difference."
     named = [i for i in range(min(len(players), _NAMED)) if sizes[i] >= _WORTH_NAMING * largest]
     parts = [_player(players[i], game.paths[i], game.direction[i]) for i in named]
     return f"{belief}{doubt}. What weighs most: {'; '.join(parts)}."
