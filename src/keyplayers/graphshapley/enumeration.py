@@ -28,6 +28,8 @@ MAX_LINEAR_RANGE = 650.0
 _EQUAL = 1e-14
 # What a bound on log10 of a count may be off by.
 _ROUNDING = 1e-6
+# Coalitions counted before Ctrl-C is heard again: a tenth of a second.
+_COUNTED_AT_ONCE = 2**24
 # Moves of the search (two per coalition) and members of the ball that one block prices: some hundredths of a
 # second, after which progress moves and Ctrl-C is heard. Blocks do not change the result.
 _BLOCK_MOVES = 2**14
@@ -38,8 +40,11 @@ def count_coalitions(ball: Ball, limit: int) -> int:
     """How many coalitions the ball has, or `limit` + 1 where there are more: a quick walk without worths."""
     if ball.log10_tree_coalitions > math.log10(limit + 1) + _ROUNDING:
         return limit + 1
+    if ball.is_tree:
+        return min(_count_subtrees(ball.parents.tolist()) - 1, limit + 1)
     search = _Search.of(ball.field, 0)
-    search.advance(limit)
+    while not search.done and search.n_seen <= limit:
+        search.advance(min(limit, search.n_seen + _COUNTED_AT_ONCE))
     return search.n_seen
 
 
@@ -109,6 +114,14 @@ def too_many(ball: Ball, max_evals: int) -> str:
         f"more than max_evals={max_evals:,}; a smaller radius makes the ball smaller, a larger max_evals takes "
         "longer"
     )
+
+
+def _count_subtrees(parents: list[int]) -> int:
+    """Subtrees that hang at the root of a tree, the root alone included; parents come before their children."""
+    hanging = [1] * len(parents)
+    for v in range(len(parents) - 1, 0, -1):
+        hanging[parents[v]] *= 1 + hanging[v]
+    return hanging[0]
 
 
 def log_range(field: MarkovRandomField) -> float:
