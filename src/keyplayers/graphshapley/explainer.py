@@ -28,7 +28,7 @@ from ..seeding import RandomState
 from .engines import METHODS, Request, choose_engine
 from .game import EngineResult, Game, Inference, SubtreeGame
 from .paths import best_paths
-from .record import make_sentence
+from .record import make_sentence, show_probability
 from .worth import Worth, direction_worth, make_worth, worth_of
 
 # A worth that varies by less over all coalitions, in its own unit, while the belief is nearer to certainty than
@@ -329,9 +329,10 @@ class GraphShapley:
                 KeyPlayersWarning,
             )
         if game.saturated:
+            belief = show_probability(game.belief.max())
             _warn(
                 f"the worth {game.worth!r} is saturated: it varies by less than {SATURATED:g} over all coalitions "
-                f"of {target!r}, whose belief is {game.belief.max():.9g}; worth='log_odds' does not saturate",
+                f"of {target!r}, whose belief is {belief}; worth='log_odds' does not saturate",
                 PrecisionWarning,
             )
         if game.partial:

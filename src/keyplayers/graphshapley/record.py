@@ -25,7 +25,9 @@ _ROUNDING = 1e-9
 def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats, game: SubtreeGame) -> str:
     """The explanation in plain words."""
     best = int(game.belief.argmax())
-    belief = f"The field believes that {target} is {_state(game.states[best])} ({_probability(game.belief[best])})"
+    belief = (
+        f"The field believes that {target} is {_state(game.states[best])} ({show_probability(game.belief[best])})"
+    )
     if game.target_observed:
         return f"{belief}, because that was observed; nothing else can change it."
     doubt = _doubt(game, best)
@@ -53,7 +55,7 @@ def _doubt(game: SubtreeGame, state: int) -> str:
     if not game.inference.converged:
         return ", though propagation did not converge"
     exact = game.inference.exact_belief
-    said = "" if exact is None else f"; exactly it is {_probability(exact[state])}"
+    said = "" if exact is None else f"; exactly it is {show_probability(exact[state])}"
     return f", by propagation on a graph with cycles{said}"
 
 
@@ -69,8 +71,10 @@ def _state(state: Hashable) -> str:
     return state if isinstance(state, str) else f"in state {state}"
 
 
-def _probability(p: float) -> str:
-    # 0.99996 is not 1.00
+def show_probability(p: float) -> str:
+    """A probability in words: 0.99996 is not 1.00."""
+    if p == 1:
+        return "1"
     digits = 2 if 0.005 < p < 0.995 else min(max(math.ceil(-math.log10(max(1 - p, 1e-12))) + 1, 2), 12)
     return f"{p:.{digits}f}"
 
