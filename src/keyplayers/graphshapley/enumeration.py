@@ -272,11 +272,11 @@ class _Walk:
         potentials, places = per_slot(field)
         scratch = [np.zeros((n + 1, width)) for _ in range(4)]
         return (
-            *(field.n_states, log_phi if in_logs else np.exp(log_phi)),
+            *(field.n_states.astype(np.int32), log_phi if in_logs else np.exp(log_phi)),
             *(potentials if in_logs else np.exp(potentials), places, in_logs),
             *(self.wants_split, self.silent, not self.game.ball.is_tree),
             *(worth.code, worth.state, worth.rival, direction.code, direction.state),
-            *(worth.log_belief, np.exp(worth.log_belief)),
+            *(worth.log_belief.copy(), np.exp(worth.log_belief)),  # a copy: one type of array, one compilation
             *(self.split_sums, self.omission_sums, self.met_zero, *scratch, np.zeros(width)),
             *(np.zeros((2 * n, width)), np.zeros(2 * n, dtype=np.int32), np.zeros(2 * n, dtype=np.int32)),
         )
