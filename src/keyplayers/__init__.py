@@ -40,6 +40,9 @@ _HOMES = {
     "scale_free_field": ".mrf.generators",
     "star_field": ".mrf.generators",
     "tree_field": ".mrf.generators",
+    "McXai": ".mcxai.explainer",
+    "FeatureSpace": ".spaces.protocol",
+    "Tabular": ".spaces.tabular",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
@@ -74,3 +77,6 @@ if TYPE_CHECKING:
     from .mrf.propagation import belief_propagation as belief_propagation
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
+    from .mcxai.explainer import McXai as McXai
+    from .spaces.protocol import FeatureSpace as FeatureSpace
+    from .spaces.tabular import Tabular as Tabular
