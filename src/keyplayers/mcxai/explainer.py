@@ -3,7 +3,6 @@
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -32,8 +31,6 @@ WIDENING = (2.0, 0.5)
 LEAVES = 8
 # minimal sets that are kept and grafted onto the tree
 MAX_SETS = 20
-# pairs of players of which interactions are reported, those strongest alone or seen together
-MAX_PARTNERS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,7 +451,7 @@ def _read(
         game.lower_bound(),
         rates,
         visits,
-        _interactions(game, seek),
+        _interactions(game),
         tree,
         n_rows,
         int(tree.n_visits[0]),
@@ -472,18 +469,19 @@ def _nearest(game: Game) -> tuple[tuple[int, ...], int]:
     return tuple(np.flatnonzero(state).tolist()), at
 
 
-def _interactions(game: Game, seek: Seek) -> Floats:
+def _interactions(game: Game) -> Floats:
     """Local pairs a < b that were seen masked alone and together, with what both move P(y) beyond each alone."""
-    alone = game.known_at([(p,) for p in range(game.n)])
-    strongest = np.argsort(-np.abs(seek.gains), kind="stable")[:MAX_PARTNERS]
-    pairs = [(a, b) for a, b in combinations(sorted(strongest.tolist()), 2) if alone[a] >= 0 and alone[b] >= 0]
-    together = game.known_at(pairs)
-    rows = []
-    for (a, b), at in zip(pairs, together.tolist(), strict=True):
-        if at >= 0:
-            change = game.changes(np.array([at, alone[a], alone[b]]))
-            rows.append((a, b, float(change[0] - change[1] - change[2])))
-    return np.array(rows, dtype=np.float64).reshape(-1, 3)
+    board = game.board
+    indices = np.flatnonzero(game.counted()[: board.n_states])
+    sizes = np.bitwise_count(board.packed[indices]).sum(axis=1, dtype=np.int64) - int(game.base.sum())
+    alone = np.full(game.n, np.nan)
+    singles = indices[sizes == 1]
+    alone[np.nonzero(board.states(singles)[:, game.players])[1]] = game.changes(singles)
+    pairs = indices[sizes == 2]
+    members = np.nonzero(board.states(pairs)[:, game.players])[1].reshape(-1, 2)
+    change = game.changes(pairs) - alone[members].sum(axis=1)
+    known = ~np.isnan(change)
+    return np.column_stack([members, change])[known]
 
 
 def _tell(

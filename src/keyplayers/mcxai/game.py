@@ -192,8 +192,8 @@ class Game:
         for start in range(0, len(sets), BLOCK):
             part = sets[start : start + BLOCK]
             states = np.zeros((len(part), self.n), dtype=bool)
-            for row, players in zip(states, part, strict=True):
-                row[list(players)] = True
+            rows = np.repeat(np.arange(len(part)), [len(players) for players in part])
+            states[rows, [p for players in part for p in players]] = True
             found[start : start + BLOCK] = self.look(states)
         return found
 

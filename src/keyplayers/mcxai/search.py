@@ -122,7 +122,7 @@ def play(playouts: Playouts, rng: np.random.Generator, max_rows: int, shrinking:
     Parameters
     ----------
     shrinking
-        Where sets go that a playout found and that are at most one larger than the best: they are shrunk.
+        Where sets go that a playout found and that are no larger than the best: they are shrunk.
     """
     game, rules = playouts.game, playouts.rules
     board = game.board
@@ -177,10 +177,10 @@ def _play_block(playouts: Playouts, draws: Floats, shrinking: Seek | None) -> No
 
 
 def _shrink(playouts: Playouts, seek: Seek, order: tuple[int, ...]) -> None:
-    """Shrink what a playout found, unless it is much larger than the best or known already."""
+    """Shrink what a playout found, unless it is larger than the best or known already."""
     best = seek.best_size()
     players = tuple(sorted(order))
-    if players in seek.found or (best is not None and len(players) > best + 1):
+    if players in seek.found or (best is not None and len(players) > best):
         return
     smallest = shrink(seek, players)
     for found, index in in_order(seek, [smallest]):

@@ -19,8 +19,12 @@ PROPOSALS = 12
 N_RIVALS = 2
 # a set is hopeless where this many times its usual error would not lift the surrogate's expectation to the end
 HOPE = 1.0
+# orders in which players are unmasked: strongest first, the others at random
+ATTEMPTS = 2
+# random sets that are tried where masking everything does not end the game
+SCATTERED = 24
 # of a search's patience, the part that it spends on hopeless sets
-SOBER = 0.33
+SOBER = 0.25
 # width of the beam in which the surrogate looks for its best sets
 BEAM = 32
 # sets larger than this bend the margin too much to teach anything about pairs
@@ -121,6 +125,7 @@ def _grid(low: int, high: int) -> list[int]:
 def shrink(seek: Seek, players: Members) -> Members:
     """Take players out of a set that ends the game as long as it still does; note what is left."""
     game = seek.game
+    index = -1
     while len(players) > 1:
         smaller = [players[:i] + players[i + 1 :] for i in range(len(players))]
         indices = game.look_at(smaller)
@@ -128,24 +133,36 @@ def shrink(seek: Seek, players: Members) -> Members:
         if not ends.any():
             break
         drops = np.where(ends, game.drops(indices), -np.inf)
-        players = smaller[int(np.argmax(drops))]
-    seek.found.setdefault(players, int(game.look_at([players])[0]))
+        at = int(np.argmax(drops))
+        players, index = smaller[at], int(indices[at])
+    seek.found.setdefault(players, index if index >= 0 else int(game.look_at([players])[0]))
     return players
 
 
 def in_order(seek: Seek, sets: list[Members]) -> list[tuple[tuple[int, ...], int]]:
-    """Sets that end the game, each in an order whose last player ends the game and none before, smallest first."""
+    """Sets that end the game, each in an order whose last player ends it and none before, smallest first."""
     game = seek.game
+    orders = [
+        tuple(sorted(players, key=lambda p: (-seek.gains[p], p)))
+        for players in sorted(sets, key=lambda s: (len(s), s))
+    ]
+    prefixes = [tuple(sorted(order[: k + 1])) for order in orders for k in range(len(order))]
+    indices = game.look_at(prefixes)
+    ends = game.ended(indices)
     ordered: dict[frozenset[int], tuple[tuple[int, ...], int]] = {}
-    for players in sorted(sets, key=lambda s: (len(s), s)):
-        order = tuple(sorted(players, key=lambda p: (-seek.gains[p], p)))
-        indices = game.look_at([tuple(sorted(order[: k + 1])) for k in range(len(order))])
-        ends = np.flatnonzero(game.ended(indices))
-        if len(ends) and (indices[: ends[0]] >= 0).all():
-            cut = order[: ends[0] + 1]
-            ordered.setdefault(frozenset(cut), (cut, int(indices[ends[0]])))
-    changes = {key: float(game.changes(np.array([index]))[0]) for key, (_, index) in ordered.items()}
-    return [ordered[key] for key in sorted(ordered, key=lambda k: (len(k), -changes[k]))]
+    at = 0
+    for order in orders:
+        for k in range(at, at + len(order)):
+            if indices[k] < 0:
+                break
+            if ends[k]:
+                cut = order[: k - at + 1]
+                ordered.setdefault(frozenset(cut), (cut, int(indices[k])))
+                break
+        at += len(order)
+    found = list(ordered.values())
+    changes = game.changes(np.array([index for _, index in found], dtype=np.int64))
+    return [found[i] for i in sorted(range(len(found)), key=lambda i: (len(found[i][0]), -changes[i]))]
 
 
 def _from_above(seek: Seek) -> None:
@@ -157,12 +174,26 @@ def _from_above(seek: Seek) -> None:
     best = seek.best_size()
     if best is not None and best <= 2:
         return
+    if best is None and not seek.game.ended(seek.game.look_at([tuple(range(seek.game.n))]))[0]:
+        _scatter(seek)
+        return
     strongest_first = np.argsort(-seek.gains, kind="stable")
-    for attempt in range(3):
+    for attempt in range(ATTEMPTS):
         best = seek.best_size()
         order = strongest_first if attempt == 0 else seek.rng.permutation(seek.game.n)
         limit = (best or MAX_TAUGHT + 1) - 1
         _peel(seek, order, limit)
+
+
+def _scatter(seek: Seek) -> None:
+    """Where even masking everything does not end the game: mask random sets of all sizes."""
+    game = seek.game
+    sizes = np.linspace(2, game.n - 1, SCATTERED).round().astype(int) if game.n > 3 else []
+    sets = [tuple(sorted(seek.rng.permutation(game.n)[:size].tolist())) for size in sizes]
+    for players, end in zip(sets, game.ended(game.look_at(sets)), strict=True):
+        if end:
+            kept = seek.rng.permutation(len(players))
+            _peel(seek, np.array(players)[kept], (seek.best_size() or MAX_TAUGHT + 1) - 1)
 
 
 def _peel(seek: Seek, order: Ints, limit: int) -> None:
@@ -268,7 +299,7 @@ def _improve(seek: Seek, patience: int) -> None:
             sets, scores = kernels.beam_sets(view.gains, drawn, size, BEAM, codes, known)
             sets, scores = (part[: max(1, PROPOSALS // len(views))] for part in (sets, scores))
             expected.append(scores)
-            if len(scores) and view.hopes(scores[0]):
+            if best is None or (len(scores) and view.hopes(scores[0])):
                 last_hope = board.n_rows
             for row in sets:
                 asked.add(int(codes[row].sum()))
@@ -304,8 +335,8 @@ def _learn(seek: Seek, learned: Ints, views: list[_View], seen: Bools) -> None:
     if len(use) == 0:
         return
     members = np.zeros((len(use), MAX_TAUGHT), dtype=np.int64)
-    for row, state in zip(members, states[use], strict=True):
-        at = np.flatnonzero(state)
-        row[: len(at)] = at
+    rows, columns = np.nonzero(states[use])
+    starts = np.concatenate([[0], np.cumsum(sizes[use])[:-1]])
+    members[rows, np.arange(len(rows)) - starts[rows]] = columns
     for view in views:
         kernels.learn_pairs(members, sizes[use], view.drops(game, use), view.gains, view.pairs, seen, 3)

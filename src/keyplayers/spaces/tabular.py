@@ -144,7 +144,7 @@ class _Row:
             if nw.dependencies.is_pandas_dataframe(background):
                 frame = frame.astype(background.dtypes[list(frame.columns)].to_dict())
             instance = frame
-        if is_frame(instance):
+        if _is_frame(instance):
             frame = read_frame(instance)
             if len(frame) != 1:
                 raise InputError(f"one row is explained at a time; the frame given has {len(frame)} rows")
@@ -329,7 +329,7 @@ def _baselines(row: _Row, baseline: Any, background: Any, codes: set[int]) -> li
             raise InputError("baseline='background' needs background rows")
         return [list(entry) for entry in zip(*table, strict=True)]
     if baseline is None or (isinstance(baseline, str) and baseline in STRATEGIES) or np.ndim(baseline) == 0 and (
-        not isinstance(baseline, Mapping) and not is_frame(baseline)
+        not isinstance(baseline, Mapping) and not _is_frame(baseline)
     ):
         return [[_tau(row, c, baseline, table, codes) for c in range(len(names))]]
     if isinstance(baseline, Mapping):
@@ -375,7 +375,7 @@ def _columns(table: Any, names: list[Any], what: str) -> list[list[Any]]:
     """A table's columns in the order of `names`."""
     if nw.dependencies.is_pandas_series(table):
         table = table.to_frame().T
-    if is_frame(table):
+    if _is_frame(table):
         frame = read_frame(table)
         native = frame.to_native()
         has = native.columns.tolist() if nw.dependencies.is_pandas_dataframe(native) else frame.columns
@@ -395,6 +395,11 @@ def _columns(table: Any, names: list[Any], what: str) -> list[list[Any]]:
     if array.ndim != 2 or array.shape[1] != len(names) or len(array) == 0:
         raise InputError(f"the {what} must have {len(names)} columns and at least one row, got shape {array.shape}")
     return [array[:, c].tolist() for c in range(len(names))]
+
+
+def _is_frame(data: Any) -> bool:
+    # narwhals takes its time to recognise what is no frame
+    return not isinstance(data, (np.ndarray, list, tuple, dict, str, int, float)) and is_frame(data)
 
 
 def _as_array(data: Any) -> "Objects":
