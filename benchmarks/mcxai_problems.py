@@ -86,9 +86,7 @@ class _Redundant:
         return np.column_stack([1 - p, p])
 
 
-def _fit(
-    name: str, x: np.ndarray, y: np.ndarray, model: Any, tau: str, n_instances: int
-) -> Problem:
+def _fit(name: str, x: np.ndarray, y: np.ndarray, model: Any, tau: str, n_instances: int) -> Problem:
     from sklearn.model_selection import train_test_split
 
     train, test, y_train, y_test = train_test_split(x, y, test_size=0.5, random_state=0, stratify=y)
@@ -149,7 +147,9 @@ def _mlp() -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler
 
-    return make_pipeline(MaxAbsScaler(), MLPClassifier((32,), max_iter=100, alpha=1e-3, tol=1e-3, random_state=0))
+    return make_pipeline(
+        MaxAbsScaler(), MLPClassifier((32,), max_iter=100, alpha=1e-3, tol=1e-3, random_state=0)
+    )
 
 
 def _forest() -> Any:

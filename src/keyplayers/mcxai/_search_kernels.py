@@ -261,7 +261,9 @@ def learn_edges(parents, players, n_visits, rewards, n_nodes, prior, pairs, bias
             if n_visits[t] == 0:
                 continue
             action = players[t]
-            error = rewards[t] / n_visits[t] - quality(action, parents[t], parents, players, bias, prior, pairs)
+            error = rewards[t] / n_visits[t] - quality(
+                action, parents[t], parents, players, bias, prior, pairs
+            )
             n_terms = 2
             node = parents[t]
             while node > 0:
@@ -276,3 +278,33 @@ def learn_edges(parents, players, n_visits, rewards, n_nodes, prior, pairs, bias
                     pairs[players[node], action] += step
                     node = parents[node]
     return bias
+
+
+@kernel
+def replay(codes, known, order, p_target, ended, start, sign, first, draws, depth):
+    """Play out along remembered states: `first` first, then the others in random order, as far as states are known.
+
+    codes [n] the players' codes, known [M] sorted codes of states, order [M] their index on the board, draws
+    [R, n] uniform. Returns: sums [n] of the changes of P, in the direction of the game, as each player was
+    masked, and their counts [n].
+    """
+    n_playouts, n = draws.shape
+    changes = np.zeros(n)
+    counts = np.zeros(n, dtype=np.int64)
+    for r in range(n_playouts):
+        draws[r, first] = -1.0
+        players = np.argsort(draws[r], kind="mergesort")
+        code = np.int64(0)
+        at = start
+        for step in range(depth):
+            player = players[step]
+            code += codes[player]
+            place = np.searchsorted(known, code)
+            if place >= len(known) or known[place] != code:
+                break
+            changes[player] += sign * (p_target[at] - p_target[order[place]])
+            counts[player] += 1
+            at = order[place]
+            if ended[at]:
+                break
+    return changes, counts

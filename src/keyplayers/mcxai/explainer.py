@@ -17,7 +17,7 @@ from ..spaces.tabular import Tabular
 from .game import Board, Game
 from .predictor import Output, Predictor
 from .reading import GameReading, GameTrees
-from .search import Playouts, Rules, graft, play
+from .search import Playouts, Rules, graft, play, replay, survey
 from .sets import Seek, in_order, seek_sets
 from .surrogate import SURROGATES, Surrogate, make_quality
 
@@ -27,23 +27,23 @@ ROWS, ROWS_PER_PLAYER, FEW_PLAYERS = 600, 4, 64
 PATIENCE, PATIENCE_AFTER = 150, 40
 # widening "auto": (c, alpha); see docs/search.md
 WIDENING = (2.0, 0.5)
+# rows for the tree search with max_evals "auto", in the first game and in its continuation
+PLAY, PLAY_AFTER = 48, 24
 # playouts that run at a time with parallel_leaves "auto"
 LEAVES = 8
 # minimal sets that are kept and grafted onto the tree
 MAX_SETS = 20
 
 
-@dataclass(frozen=True, eq=False)
-class _Budget:
-    """Rows for each part of the work."""
+@dataclass(frozen=True)
+class _Share:
+    """Rows for the parts of one game."""
 
-    total: int
-    seek: int
-    play: int
-    patience: int
-    after_seek: int
-    after_play: int
-    after_patience: int
+    seek: int  # the search for sets
+    patience: int  # of these, rows without a smaller set after which it stops
+    play: int  # the tree search
+    survey: int  # playouts of all first moves alike
+    reserve: int = 0  # left for the other game
 
 
 class McXai:
@@ -140,11 +140,18 @@ class McXai:
             parallel_leaves == "auto" or (_whole(parallel_leaves) and parallel_leaves >= 1),
             "parallel_leaves", "'auto' or at least 1", parallel_leaves,
         )  # fmt: skip
-        _check(max_evals == "auto" or (_whole(max_evals) and max_evals >= 2), "max_evals", "'auto' or at least 2", max_evals)
+        _check(
+            max_evals == "auto" or (_whole(max_evals) and max_evals >= 2),
+            "max_evals",
+            "'auto' or at least 2",
+            max_evals,
+        )
         _check(max_seconds is None or max_seconds > 0, "max_seconds", "None or above 0", max_seconds)
         _check(_whole(batch_size) and batch_size >= 1, "batch_size", "at least 1", batch_size)
         self.predict = predict
-        self.space: FeatureSpace = Tabular(baseline=baseline, background=background) if space is None else space
+        self.space: FeatureSpace = (
+            Tabular(baseline=baseline, background=background) if space is None else space
+        )
         self.depth, self.eta, self.exploration = depth, eta, exploration
         self.surrogate, self.widening, self.rollout = surrogate, widening, rollout
         self.parallel_leaves, self.share_orders = parallel_leaves, share_orders
@@ -196,12 +203,17 @@ class McXai:
         rng = generator(random_state)
         bound = self.space.bind(instance)
         movable = np.flatnonzero(bound.movable)
-        scorer = _Scorer(Predictor(self.predict, self.output, self.class_names, self.multilabel), bound, movable, self.batch_size)
-        budget = self._budget(len(movable), bound.n_backgrounds)
+        scorer = _Scorer(
+            Predictor(self.predict, self.output, self.class_names, self.multilabel),
+            bound,
+            movable,
+            self.batch_size,
+        )
+        total, shares = self._budget(len(movable), bound.n_backgrounds)
         ends = scorer.ends()
         y = self._target(scorer, ends, target)
         board = Board(
-            scorer, len(movable), y, self.multilabel, bound.n_backgrounds, budget.total,
+            scorer, len(movable), y, self.multilabel, bound.n_backgrounds, total,
             float("inf") if self.max_seconds is None else started + self.max_seconds,
         )  # fmt: skip
         states = np.zeros((len(ends), len(movable)), dtype=bool)
@@ -211,9 +223,9 @@ class McXai:
         board.on_rows = progress.advance
         games: list[GameReading] = []
         settings = self._settings(random_state)
-        progress.begin("masking", budget.total)
+        progress.begin("masking", total)
         try:
-            self._play_games(board, bound, movable, rng, budget, games, scorer)
+            self._play_games(board, bound, movable, rng, shares, games, scorer)
         except PredictorError as error:
             error.partial = _tell(games, board, bound, scorer, started, settings) if games else None  # type: ignore[attr-defined]
             raise
@@ -227,7 +239,7 @@ class McXai:
         bound: MaskedInstance,
         movable: Ints,
         rng: np.random.Generator,
-        budget: _Budget,
+        shares: tuple[_Share, _Share],
         games: list[GameReading],
         scorer: "_Scorer",
     ) -> None:
@@ -236,12 +248,9 @@ class McXai:
         start = int(board.look(np.zeros((1, len(movable)), dtype=bool))[0])
         sign = 1 if board.predicted[start] == board.target else -1
         base = np.zeros(len(movable), dtype=bool)
-        for seek_rows, play_rows, patience in (
-            (budget.seek, budget.play, budget.patience),
-            (budget.after_seek, budget.after_play, budget.after_patience),
-        ):
+        for share in shares:
             game = Game(board, sign, base)
-            games.append(self._play_one(game, names, rng, seek_rows, play_rows, patience, games, scorer))
+            games.append(self._play_one(game, names, rng, share, games, scorer))
             if not games[-1].flipped or board.rows_left() < board.rows_per_state:
                 return
             masked = set(games[-1].best_set)
@@ -253,30 +262,36 @@ class McXai:
         game: Game,
         names: list[Hashable],
         rng: np.random.Generator,
-        seek_rows: int,
-        play_rows: int,
-        patience: int,
+        share: "_Share",
         games: list[GameReading],
         scorer: "_Scorer",
     ) -> GameReading:
         """Seek small sets, graft them onto a tree, let the tree search go on from there."""
         before = game.board.n_rows
         seek = Seek(game, rng)
-        playouts = Playouts(game, self._rules(game, None), make_quality(self.surrogate, np.zeros(game.n), 1.0))
+        playouts = Playouts(
+            game, self._rules(game, None), make_quality(self.surrogate, np.zeros(game.n), 1.0)
+        )
+        contributions = np.full(game.n, np.nan)
         try:
             if not self.textbook:
-                seek_sets(seek, seek_rows, patience)
+                seek_sets(seek, share.seek, share.patience)
                 margin = game.sign * float(game.board.margins(np.array([game.start]))[0])
                 quality = make_quality(self.surrogate, seek.gains, margin)
                 playouts = Playouts(game, self._rules(game, seek.best_size()), quality)
                 for order, index in in_order(seek, list(seek.found))[:MAX_SETS]:
                     graft(playouts, order, index)
-            play(playouts, rng, play_rows, shrinking=None if self.textbook else seek)
+            play(playouts, rng, share.play, shrinking=None if self.textbook else seek)
+            if not self.textbook:
+                survey(playouts, rng, min(share.survey, game.board.rows_left() - share.reserve))
+                contributions = replay(playouts, rng)
         except PredictorError as error:
             error.masked = scorer.masked_names()  # type: ignore[attr-defined]
-            games.append(_read(game, seek, playouts, names, game.board.n_rows - before, self.textbook))
+            games.append(
+                _read(game, seek, playouts, names, contributions, game.board.n_rows - before, self.textbook)
+            )
             raise
-        return _read(game, seek, playouts, names, game.board.n_rows - before, self.textbook)
+        return _read(game, seek, playouts, names, contributions, game.board.n_rows - before, self.textbook)
 
     def _rules(self, game: Game, best_size: int | None) -> Rules:
         depth = self.depth if self.depth != "auto" else max(10, 2 * (best_size or 0))
@@ -290,19 +305,22 @@ class McXai:
             self.share_orders,
         )
 
-    def _budget(self, n: int, rows_per_state: int) -> _Budget:
+    def _budget(self, n: int, rows_per_state: int) -> tuple[int, tuple[_Share, _Share]]:
+        """Rows in all, and the shares of the two games."""
+        r = rows_per_state
         if self.max_evals == "auto":
             total = ROWS + ROWS_PER_PLAYER * max(0, n - FEW_PLAYERS)
             after = 2 * n + 2 * PATIENCE_AFTER
-            parts = (total, total - after // 2, 48, max(PATIENCE, n // 2), after, 24, PATIENCE_AFTER)
-            return _Budget(*(part * rows_per_state for part in parts))
+            first = _Share((total - after // 2) * r, max(PATIENCE, n // 2) * r, PLAY * r, 0)
+            return total * r, (first, _Share(after * r, PATIENCE_AFTER * r, PLAY_AFTER * r, 0))
         total = self.max_evals
         if self.textbook:
-            return _Budget(total, 0, total * 3 // 4, 0, 0, total, 0)
-        seek = total * 3 // 5 if total > 4 * n * rows_per_state else total
-        patience = max(PATIENCE * rows_per_state, total // 4)
-        first = total * 3 // 4
-        return _Budget(total, seek, max(0, first - seek) or first, patience, total // 8, total, patience // 4)
+            return total, (_Share(0, 0, total * 3 // 4, 0), _Share(0, 0, total, 0))
+        if total <= 4 * n * r:  # hardly enough to find a set at all
+            return total, (_Share(total, total, total, 0), _Share(total, PATIENCE_AFTER * r, total, 0))
+        patience = max(PATIENCE * r, total // 8)
+        first = _Share(total * 3 // 5, patience, total // 8, total, reserve=total // 8)
+        return total, (first, _Share(total // 8, patience // 4, total // 16, total))
 
     def _target(self, scorer: "_Scorer", ends: Floats, target: Hashable) -> int:
         if target is not None:
@@ -346,7 +364,11 @@ class _Scorer:
             self.latest = masked[rows // r] if r > 1 else masked[start : start + self.batch_size]
             parts.append(self._ask(self.latest, rows % r))
         width = parts[-1].shape[1]
-        p = np.concatenate([np.pad(q, ((0, 0), (0, width - q.shape[1]))) for q in parts]) if len(parts) > 1 else parts[0]
+        p = (
+            np.concatenate([np.pad(q, ((0, 0), (0, width - q.shape[1]))) for q in parts])
+            if len(parts) > 1
+            else parts[0]
+        )
         return p if r == 1 else p.reshape(len(states), r, width).mean(axis=1)
 
     def _ask(self, masked: Bools, backgrounds: Ints) -> Floats:
@@ -413,7 +435,13 @@ def _failed(message: str, error: PredictorError, masked: tuple[Hashable, ...]) -
 
 
 def _read(
-    game: Game, seek: Seek, playouts: Playouts, names: list[Hashable], n_rows: int, textbook: bool
+    game: Game,
+    seek: Seek,
+    playouts: Playouts,
+    names: list[Hashable],
+    contributions: Floats,
+    n_rows: int,
+    textbook: bool,
 ) -> GameReading:
     """What a finished game says."""
     board, tree = game.board, playouts.tree()
@@ -422,7 +450,9 @@ def _read(
     if textbook:
         minimal = [order for _, (_, order) in ended]
     else:
-        minimal = [playouts.best[key][1] for key, _ in ended if tuple(sorted(key)) in seek.found or len(key) == 1]
+        minimal = [
+            playouts.best[key][1] for key, _ in ended if tuple(sorted(key)) in seek.found or len(key) == 1
+        ]
         minimal = minimal or [order for _, (_, order) in ended]
     if minimal:
         best = minimal[0]
@@ -431,7 +461,11 @@ def _read(
         best, index = _nearest(game)
     complete = tree.best_complete()
     path = tree.path(complete) if complete is not None else (ended and max(v for _, v in ended)[1]) or ()
-    rate = float(tree.win_rates()[complete]) if complete is not None else (max(v for _, v in ended)[0] if ended else float("nan"))
+    rate = (
+        float(tree.win_rates()[complete])
+        if complete is not None
+        else (max(v for _, v in ended)[0] if ended else float("nan"))
+    )
     rates, visits = playouts.quality.first_moves(), np.zeros(game.n, dtype=np.int64)
     for node in tree.children(0).tolist():
         rates[tree.players[node]] = tree.rewards[node] / tree.n_visits[node]
@@ -451,6 +485,7 @@ def _read(
         game.lower_bound(),
         rates,
         visits,
+        contributions,
         _interactions(game),
         tree,
         n_rows,
@@ -508,7 +543,11 @@ def _tell(
         time.perf_counter() - started,
         {name: (a, b) for name, a, b in zip(bound.names, bound.shown, bound.shown_masked, strict=True)},
     )  # fmt: skip
-    rates = dict(zip(games[0].players, games[0].win_rates.tolist(), strict=True))
+    main = games[0]
+    # without a single win, win rates say nothing; then what the players change in P(target) has to do
+    won = bool((main.win_rates > 0).any()) and main.flipped
+    worth = main.win_rates if won else np.nan_to_num(main.contributions)
+    rates = dict(zip(main.players, worth.tolist(), strict=True))
     values = np.array([rates.get(name, 0.0) for name in bound.names])
     # players that masking would not change are worth exactly nothing; they come last
     order = np.lexsort((np.arange(len(values)), -values, ~bound.movable))
@@ -518,8 +557,10 @@ def _tell(
         tuple(bound.names[i] for i in order),
         values[order],
         np.where(bound.movable, np.nan, 0.0)[order],
-        f"win rate of masking first in the {games[0].kind} game",
-        "win rate",
+        f"win rate of masking first in the {main.kind} game"
+        if won
+        else "mean change of P(target) as the player is masked (nothing ended the game)",
+        "win rate" if won else "probability",
         board.n_rows,
         _sentence(structure),
         structure,

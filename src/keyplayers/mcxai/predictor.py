@@ -44,7 +44,9 @@ class Predictor:
         self._call, self.output = _face(predict, output)
         named = class_names if class_names is not None else getattr(predict, "classes_", None)
         self.multilabel = multilabel
-        self.classes: list[Any] = [] if named is None or multilabel and class_names is None else _listed(named)
+        self.classes: list[Any] = (
+            [] if named is None or (multilabel and class_names is None) else _listed(named)
+        )
         self._named = bool(self.classes)
         self.n_calls = 0
 
@@ -70,7 +72,9 @@ class Predictor:
                 f"({n_rows},) or ({n_rows}, 1)"
             )
         if self.output == "label" or (
-            self.output == "proba" and given.dtype.kind not in "fc" and (given.ndim == 1 or given.shape[1] == 1)
+            self.output == "proba"
+            and given.dtype.kind not in "fc"
+            and (given.ndim == 1 or given.shape[1] == 1)
         ):
             return self._one_hot(given.reshape(n_rows))
         p = self._probabilities(given, n_rows)
@@ -97,7 +101,11 @@ class Predictor:
         for at, name in enumerate(self.classes):
             if not isinstance(target, bool) and name == target:
                 return at
-        if isinstance(target, (int, np.integer)) and not isinstance(target, bool) and 0 <= target < len(self.classes):
+        if (
+            isinstance(target, (int, np.integer))
+            and not isinstance(target, bool)
+            and 0 <= target < len(self.classes)
+        ):
             return int(target)
         if self.output == "label" and not self._named:
             self.classes.append(target)
@@ -115,7 +123,9 @@ class Predictor:
             )
         p = given.astype(np.float64)
         if np.isnan(p).any():
-            raise InputError(f"the model returned NaN in {int(np.isnan(p).any(axis=-1).sum())} of {n_rows} rows")
+            raise InputError(
+                f"the model returned NaN in {int(np.isnan(p).any(axis=-1).sum())} of {n_rows} rows"
+            )
         single = p.ndim == 1 or p.shape[1] == 1
         p = p.reshape(n_rows, -1)
         if self.output == "log_proba":

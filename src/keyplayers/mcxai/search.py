@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from . import _search_kernels as kernels
-from .game import Game, reward
+from .game import BLOCK, Game, reward
 from .sets import Seek, in_order, shrink
 from .surrogate import Quality
 from .tree import SearchTree
@@ -21,6 +21,10 @@ from .tree import SearchTree
 TEMPERATURE = 0.1
 # playouts in a row that need no new row, after which the search has seen what it would ever look at
 MAX_STALE = 256
+# playouts of a survey that run at a time
+SURVEYED = 16
+# playouts along remembered states for every first move, and in all
+REPLAYS, MAX_REPLAYED = 200, 4000
 # prefixes of a roll-out that the model sees at a time, where roll-outs go in blocks: few waste few rows
 # beyond the end of a game, many make few calls
 PREFIXES = 2
@@ -78,6 +82,16 @@ class Playouts:
         """Make room for nodes."""
         if self.n_nodes + n_more > len(self.parents):
             self._allocate(2 * (self.n_nodes + n_more))
+
+    def add(self, parent: int, player: int) -> int:
+        """A new child, its state unknown so far."""
+        child, self.n_nodes = self.n_nodes, self.n_nodes + 1
+        self.parents[child], self.players[child] = parent, player
+        self.depths[child] = self.depths[parent] + 1
+        self.following[child], self.first[parent] = self.first[parent], child
+        self.n_children[parent] += 1
+        self.pending[child] = True
+        return child
 
     def enter(self, node: int, masked: Bools) -> None:
         """A new node's state is known: it joins the group of its state."""
@@ -144,7 +158,7 @@ def play(playouts: Playouts, rng: np.random.Generator, max_rows: int, shrinking:
 
 def _play_block(playouts: Playouts, draws: Floats, shrinking: Seek | None) -> None:
     """Selection and expansion of a block of playouts, their roll-outs, backup."""
-    game, rules, q = playouts.game, playouts.rules, playouts.quality
+    rules, q = playouts.rules, playouts.quality
     widening, exponent = rules.widening or (0.0, 0.0)
     playouts.reserve(len(draws))
     leaves, masked, orders, playouts.n_nodes = kernels.select_block(
@@ -154,6 +168,12 @@ def _play_block(playouts: Playouts, draws: Floats, shrinking: Seek | None) -> No
         rules.exploration, widening, exponent, q.bias, q.prior, q.pairs,
         TEMPERATURE if rules.rollout == "surrogate" else math.inf, draws,
     )  # fmt: skip
+    _finish(playouts, leaves, masked, orders, shrinking)
+
+
+def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrinking: Seek | None) -> None:
+    """Roll-outs from leaves that were visited with reward 0, backup, notes of what ended."""
+    game, rules = playouts.game, playouts.rules
     lengths, indices, started = _roll_out(playouts, leaves, masked, orders)
     changes = game.changes(indices)
     ends = game.ended(indices)
@@ -187,9 +207,7 @@ def _shrink(playouts: Playouts, seek: Seek, order: tuple[int, ...]) -> None:
         graft(playouts, found, index)
 
 
-def _roll_out(
-    playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints
-) -> tuple[Ints, Ints, Bools]:
+def _roll_out(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints) -> tuple[Ints, Ints, Bools]:
     """Follow every order until the game ends or depth is reached.
 
     Returns
@@ -265,11 +283,8 @@ def graft(playouts: Playouts, order: tuple[int, ...], index: int) -> None:
         while child >= 0 and playouts.players[child] != player:
             child = int(playouts.following[child])
         if child < 0:
-            child, playouts.n_nodes = playouts.n_nodes, playouts.n_nodes + 1
-            playouts.parents[child], playouts.players[child] = node, player
-            playouts.depths[child] = playouts.depths[node] + 1
-            playouts.following[child], playouts.first[node] = playouts.first[node], child
-            playouts.n_children[node] += 1
+            child = playouts.add(node, player)
+        if playouts.pending[child]:
             playouts.enter(child, masked)
         node = child
     playouts.stopped[node] = True
@@ -277,3 +292,87 @@ def graft(playouts: Playouts, order: tuple[int, ...], index: int) -> None:
     playouts.back_up(node, 1, gained)
     playouts.n_starts[node] += 1
     playouts.note(order, gained)
+
+
+def survey(playouts: Playouts, rng: np.random.Generator, max_rows: int) -> None:
+    """Play every first move out in random order, again and again, until the rows are used up.
+
+    The tree search visits first moves that look good more often and follows the surrogate from there, which finds
+    sets but tells little of the players in the middle. These playouts treat all alike, in pairs of an order and
+    its reverse.
+    """
+    game, rules = playouts.game, playouts.rules
+    board = game.board
+    if game.n == 0 or game.ended(np.array([game.start]))[0]:
+        return
+    allowed, board.max_rows = board.max_rows, min(board.max_rows, board.n_rows + max_rows)
+    leaves = _first_moves(playouts)
+    stale = 0
+    try:
+        while board.rows_left() > 0 and stale < MAX_STALE:
+            before = board.n_rows
+            keys = rng.random(game.n)
+            for order in (np.argsort(keys), np.argsort(-keys)):
+                _survey_block(playouts, leaves, order)
+            stale = stale + game.n if board.n_rows == before else 0
+    finally:
+        board.max_rows = allowed
+
+
+def _survey_block(playouts: Playouts, leaves: Ints, order: Ints) -> None:
+    """Every first move followed by the same order of the others: what differs is due to the first move."""
+    n = playouts.game.n
+    for start in range(0, n, SURVEYED):
+        moves = np.arange(start, min(start + SURVEYED, n))
+        masked = np.zeros((len(moves), n), dtype=bool)
+        masked[np.arange(len(moves)), moves] = True
+        orders = np.stack([order[order != move].tolist() + [move] for move in moves])
+        for leaf in leaves[moves].tolist():
+            playouts.back_up(leaf, 1, 0.0)
+        _finish(playouts, leaves[moves], masked, orders, None)
+
+
+def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
+    """Play first moves out along remembered states, which costs no row, and tell what each player changes there.
+
+    Returns
+    -------
+    contributions
+        Mean change of P(y), in the direction of the game, as a player is masked in a random order before the
+        game ends [n]; NaN for a player never seen.
+    """
+    game, board = playouts.game, playouts.game.board
+    n = game.n
+    codes = np.random.default_rng(n).integers(-(2**62), 2**62, size=n)
+    seen = np.flatnonzero(game.counted()[: board.n_states])
+    state_codes = np.zeros(len(seen), dtype=np.int64)
+    for start in range(0, len(seen), BLOCK):
+        part = board.states(seen[start : start + BLOCK])[:, game.players]
+        state_codes[start : start + BLOCK] = part @ codes
+    by_code = np.argsort(state_codes, kind="stable")
+    known, order = state_codes[by_code], seen[by_code]
+    ended = game.ended(np.arange(board.n_states))
+    changes, counts = np.zeros(n), np.zeros(n)
+    repeats = max(1, min(REPLAYS, MAX_REPLAYED // max(n, 1)))
+    for player in range(n):
+        moved, n_moved = kernels.replay(
+            codes, known, order, board.p_target, ended, game.start, game.sign, player, rng.random((repeats, n)),
+            playouts.rules.depth,
+        )  # fmt: skip
+        changes += moved
+        counts += n_moved
+    return np.divide(changes, counts, out=np.full(n, np.nan), where=counts > 0)
+
+
+def _first_moves(playouts: Playouts) -> Ints:
+    """The root's children, one for every player [n], made where they are missing."""
+    n = playouts.game.n
+    playouts.reserve(n)
+    children = np.full(n, -1, dtype=np.int64)
+    child = int(playouts.first[0])
+    while child >= 0:
+        children[playouts.players[child]] = child
+        child = int(playouts.following[child])
+    for player in np.flatnonzero(children < 0).tolist():
+        children[player] = playouts.add(0, player)
+    return children

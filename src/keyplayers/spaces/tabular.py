@@ -122,9 +122,7 @@ class TabularInstance:
             }
             return pd.DataFrame(columns, copy=False)
         frame = nw.from_native(self.palette, eager_only=True)
-        parts = {
-            name: frame[name][pick.tolist()] for name, pick in zip(frame.columns, picks, strict=True)
-        }
+        parts = {name: frame[name][pick.tolist()] for name, pick in zip(frame.columns, picks, strict=True)}
         return nw.from_dict(parts).to_native()
 
 
@@ -203,7 +201,9 @@ class _Row:
             whole = table.astype(dtype) if np.isfinite(table.astype(float)).all() else None
             if whole is None or not (whole == table).all():
                 if codes and self.dtype.kind in "iu":
-                    fractional = [n for c, n in enumerate(self.names) if (table[:, c] != np.round(table[:, c])).any()]
+                    fractional = [
+                        n for c, n in enumerate(self.names) if (table[:, c] != np.round(table[:, c])).any()
+                    ]
                     raise InputError(
                         f"the row is an array of codes ({self.dtype}), and the baseline of {fractional[:5]} is no "
                         "integer: give an integer there, or the row as floats or a frame"
@@ -269,7 +269,9 @@ def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
 def _narwhals_column(series: Any, name: Any, entries: list[Any]) -> Any:
     dtype = series.dtype
     entries = [None if e is None else (e.item() if isinstance(e, np.generic) else e) for e in entries]
-    if dtype.is_integer() and any(e is not None and float(e) != int(e) if not _missing(e) else True for e in entries):
+    if dtype.is_integer() and any(
+        e is not None and float(e) != int(e) if not _missing(e) else True for e in entries
+    ):
         dtype = nw.Float64()
     if isinstance(dtype, (nw.Categorical, nw.Enum)):
         made = nw.new_series(name, entries, nw.String(), backend=series.implementation)
@@ -328,8 +330,10 @@ def _baselines(row: _Row, baseline: Any, background: Any, codes: set[int]) -> li
         if table is None:
             raise InputError("baseline='background' needs background rows")
         return [list(entry) for entry in zip(*table, strict=True)]
-    if baseline is None or (isinstance(baseline, str) and baseline in STRATEGIES) or np.ndim(baseline) == 0 and (
-        not isinstance(baseline, Mapping) and not _is_frame(baseline)
+    if (
+        baseline is None
+        or (isinstance(baseline, str) and baseline in STRATEGIES)
+        or (np.ndim(baseline) == 0 and (not isinstance(baseline, Mapping) and not _is_frame(baseline)))
     ):
         return [[_tau(row, c, baseline, table, codes) for c in range(len(names))]]
     if isinstance(baseline, Mapping):
@@ -343,7 +347,8 @@ def _tau(row: _Row, column: int, asked: Any, table: list[list[Any]] | None, code
     value, name = row.values[column], row.names[column]
     known = None if table is None else [e for e in table[column] if not _missing(e)]
     wordy = _is_text(value, known) or (
-        row.frame is not None and nw.from_native(row.frame, eager_only=True).schema[name] in (nw.Categorical, nw.Enum)
+        row.frame is not None
+        and nw.from_native(row.frame, eager_only=True).schema[name] in (nw.Categorical, nw.Enum)
     )
     if isinstance(asked, str) and asked in STRATEGIES:
         if asked == "missing":
@@ -393,7 +398,9 @@ def _columns(table: Any, names: list[Any], what: str) -> list[list[Any]]:
     if array.ndim == 1:
         array = array[None]
     if array.ndim != 2 or array.shape[1] != len(names) or len(array) == 0:
-        raise InputError(f"the {what} must have {len(names)} columns and at least one row, got shape {array.shape}")
+        raise InputError(
+            f"the {what} must have {len(names)} columns and at least one row, got shape {array.shape}"
+        )
     return [array[:, c].tolist() for c in range(len(names))]
 
 
