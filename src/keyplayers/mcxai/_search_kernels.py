@@ -179,7 +179,7 @@ def select(
         best_score = -np.inf
         child = first[node]
         while child >= 0:
-            if len(groups):
+            if len(groups) and not pending[child]:
                 mean = group_rewards[groups[child]] / group_visits[groups[child]]
             else:
                 mean = rewards[child] / n_visits[child]

@@ -313,7 +313,8 @@ def survey(playouts: Playouts, rng: np.random.Generator, max_rows: int) -> None:
             before = board.n_rows
             keys = rng.random(game.n)
             for order in (np.argsort(keys), np.argsort(-keys)):
-                _survey_block(playouts, leaves, order)
+                if board.rows_left() > 0:
+                    _survey_block(playouts, leaves, order)
             stale = stale + game.n if board.n_rows == before else 0
     finally:
         board.max_rows = allowed
