@@ -129,7 +129,7 @@ class Board:
         y = self.target
         target = probabilities[:, y]
         if self.multilabel:
-            other, predicted = 1 - target, np.where(target >= 0.5, y, -1)
+            other, predicted = 1 - target, np.where(target > 0.5, y, -1)
         else:
             predicted = probabilities.argmax(axis=1)
             rest = probabilities.copy()

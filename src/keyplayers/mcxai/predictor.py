@@ -22,7 +22,7 @@ class Predictor:
     ----------
     predict
         A function of a batch, or an estimator with ``predict_proba``, ``decision_function`` or ``predict``
-        (the first of these that it has).
+        (the first of these that it has; an object that can be called is called before its ``predict`` is).
     output
         What a function gives: "proba" (B, K), or (B,) and (B, 1) for P(second class); "log_proba" and "logits"
         likewise; "label" (B,). Labels that are no floats are recognised.
@@ -76,6 +76,10 @@ class Predictor:
             and given.dtype.kind not in "fc"
             and (given.ndim == 1 or given.shape[1] == 1)
         ):
+            if given.size != n_rows:
+                raise InputError(
+                    f"labels have shape ({n_rows},) or ({n_rows}, 1), but the model returned {given.shape}"
+                )
             return self._one_hot(given.reshape(n_rows))
         p = self._probabilities(given, n_rows)
         if not self.classes:
@@ -177,14 +181,17 @@ def _listed(names: Any) -> list[Any]:
 
 def _face(predict: Any, output: Output) -> tuple[Callable[[Any], Any], Output]:
     """The function to call and what it gives."""
-    if output == "label" and hasattr(predict, "predict"):
+    if output == "label" and hasattr(predict, "predict") and not callable(predict):
         return predict.predict, "label"
-    for method, gives in (("predict_proba", "proba"), ("decision_function", "logits"), ("predict", "label")):
-        if hasattr(predict, method):
-            return getattr(predict, method), gives  # type: ignore[return-value]
+    if hasattr(predict, "predict_proba"):
+        return predict.predict_proba, "proba"
+    if hasattr(predict, "decision_function"):
+        return predict.decision_function, "logits"
     if callable(predict):
         return predict, output
+    if hasattr(predict, "predict"):
+        return predict.predict, "label"
     raise InputError(
-        "predict must be a function of a batch of rows or an estimator with predict_proba, decision_function or "
-        f"predict, got {type(predict).__name__}"
+        "predict must be a function of a batch of rows or an estimator with predict_proba, decision_function "
+        f"or predict, got {type(predict).__name__}"
     )
