@@ -498,7 +498,7 @@ def _nearest(game: Game) -> tuple[tuple[int, ...], int]:
     board = game.board
     indices = np.flatnonzero(game.counted()[: board.n_states])
     drops = game.drops(indices)
-    sizes = np.bitwise_count(board.packed[indices]).sum(axis=1, dtype=np.int64)
+    sizes = board.sizes(indices)
     at = int(indices[np.lexsort((sizes, -drops))[0]])
     state = board.states(np.array([at]))[0][game.players]
     return tuple(np.flatnonzero(state).tolist()), at
@@ -508,15 +508,18 @@ def _interactions(game: Game) -> Floats:
     """Local pairs a < b that were seen masked alone and together, with what both move P(y) beyond each alone."""
     board = game.board
     indices = np.flatnonzero(game.counted()[: board.n_states])
-    sizes = np.bitwise_count(board.packed[indices]).sum(axis=1, dtype=np.int64) - int(game.base.sum())
+    sizes = board.sizes(indices) - int(game.base.sum())
+    local = np.full(len(game.base), -1)
+    local[game.players] = np.arange(game.n)
+    singles, pairs = indices[sizes == 1], indices[sizes == 2]
     alone = np.full(game.n, np.nan)
-    singles = indices[sizes == 1]
-    alone[np.nonzero(board.states(singles)[:, game.players])[1]] = game.changes(singles)
-    pairs = indices[sizes == 2]
-    members = np.nonzero(board.states(pairs)[:, game.players])[1].reshape(-1, 2)
-    change = game.changes(pairs) - alone[members].sum(axis=1)
+    players = local[board.members(singles)[1]]
+    alone[players[players >= 0]] = game.changes(singles)
+    players = local[board.members(pairs)[1]]
+    both = players[players >= 0].reshape(-1, 2)
+    change = game.changes(pairs) - alone[both].sum(axis=1)
     known = ~np.isnan(change)
-    return np.column_stack([members, change])[known]
+    return np.column_stack([both, change])[known]
 
 
 def _tell(

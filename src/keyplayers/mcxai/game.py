@@ -92,7 +92,20 @@ class Board:
 
     def states(self, indices: Ints) -> Bools:
         """Masked players [B, n] of states seen."""
-        return np.unpackbits(self.packed[indices], axis=1, count=self.n_players).astype(bool)
+        return np.unpackbits(self.packed[indices], axis=1, count=self.n_players).view(np.bool_)
+
+    def sizes(self, indices: Ints) -> Ints:
+        """How many players are masked in states seen [B]."""
+        return np.bitwise_count(self.packed[indices]).sum(axis=1, dtype=np.int64)
+
+    def members(self, indices: Ints) -> tuple[Ints, Ints]:
+        """Masked players of states seen: position in `indices` and player, sorted by position."""
+        rows, players = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for start in range(0, len(indices), BLOCK):
+            row, player = np.nonzero(self.states(indices[start : start + BLOCK]))
+            rows.append(row + start)
+            players.append(player)
+        return np.concatenate(rows), np.concatenate(players)
 
     def margins(self, indices: Ints) -> Floats:
         """P(y) - P(best other class), [B]."""

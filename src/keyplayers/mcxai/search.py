@@ -23,8 +23,9 @@ TEMPERATURE = 0.1
 MAX_STALE = 256
 # playouts of a survey that run at a time
 SURVEYED = 16
-# playouts along remembered states for every first move, and in all
-REPLAYS, MAX_REPLAYED = 200, 4000
+# playouts along remembered states for every first move; fewer where players times playouts times players to
+# put in order would exceed the cost
+REPLAYS, REPLAY_COST = 200, 400_000
 # prefixes of a roll-out that the model sees at a time, where roll-outs go in blocks: few waste few rows
 # beyond the end of a game, many make few calls
 PREFIXES = 2
@@ -346,22 +347,29 @@ def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
     n = game.n
     codes = np.random.default_rng(n).integers(-(2**62), 2**62, size=n)
     seen = np.flatnonzero(game.counted()[: board.n_states])
+    rows, players = board.members(seen)
+    wide = np.zeros(len(game.base), dtype=np.int64)
+    wide[game.players] = codes
     state_codes = np.zeros(len(seen), dtype=np.int64)
-    for start in range(0, len(seen), BLOCK):
-        part = board.states(seen[start : start + BLOCK])[:, game.players]
-        state_codes[start : start + BLOCK] = part @ codes
+    np.add.at(state_codes, rows, wide[players])
     by_code = np.argsort(state_codes, kind="stable")
     known, order = state_codes[by_code], seen[by_code]
     ended = game.ended(np.arange(board.n_states))
     changes, counts = np.zeros(n), np.zeros(n)
-    repeats = max(1, min(REPLAYS, MAX_REPLAYED // max(n, 1)))
-    for player in range(n):
+    firsts = rng.permutation(n)[: max(1, REPLAY_COST // n**2 if n else 0)]
+    repeats = min(REPLAYS, max(1, REPLAY_COST // max(1, n**2)))
+    for player in firsts.tolist():
         moved, n_moved = kernels.replay(
             codes, known, order, board.p_target, ended, game.start, game.sign, player, rng.random((repeats, n)),
             playouts.rules.depth,
         )  # fmt: skip
         changes += moved
         counts += n_moved
+    # whoever no playout met has changed something alone at least
+    alone = np.searchsorted(known, codes)
+    alone = np.where(alone < len(known), alone, 0)
+    met = (counts == 0) & (known[alone] == codes)
+    changes[met], counts[met] = game.changes(order[alone[met]]), 1
     return np.divide(changes, counts, out=np.full(n, np.nan), where=counts > 0)
 
 

@@ -334,15 +334,20 @@ def _thompson(pairs: Floats, gains: Floats, seen: Bools, rng: np.random.Generato
 def _learn(seek: Seek, learned: Ints, views: list[_View], seen: Bools) -> None:
     """Fit the pairs to all small states seen so far."""
     game, board = seek.game, seek.game.board
-    states = board.states(np.arange(board.n_states))[:, game.players[learned]]
-    sizes = states.sum(axis=1)
-    total = np.bitwise_count(board.packed[: board.n_states]).sum(axis=1, dtype=np.int64)
-    use = np.flatnonzero((sizes >= 2) & (sizes <= MAX_TAUGHT) & (total - int(game.base.sum()) == sizes))
+    every = np.arange(board.n_states)
+    size = board.sizes(every) - int(game.base.sum())
+    use = every[(size >= 2) & (size <= MAX_TAUGHT)]
+    states = board.states(use)
+    # states of the game: its base is masked, and all others masked are learned players
+    wide = np.zeros(board.n_players, dtype=bool)
+    wide[game.players[learned]] = True
+    fits = states[:, game.base].all(axis=1) & (states[:, wide].sum(axis=1) == size[use])
+    use, states, sizes = use[fits], states[fits][:, game.players[learned]], size[use[fits]]
     if len(use) == 0:
         return
     members = np.zeros((len(use), MAX_TAUGHT), dtype=np.int64)
-    rows, columns = np.nonzero(states[use])
-    starts = np.concatenate([[0], np.cumsum(sizes[use])[:-1]])
+    rows, columns = np.nonzero(states)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     members[rows, np.arange(len(rows)) - starts[rows]] = columns
     for view in views:
-        kernels.learn_pairs(members, sizes[use], view.drops(game, use), view.gains, view.pairs, seen, 3)
+        kernels.learn_pairs(members, sizes, view.drops(game, use), view.gains, view.pairs, seen, 3)
