@@ -47,9 +47,7 @@ def problems(data: Path | None, n_instances: int = 50, only: str = "") -> Iterat
             yield acts_together(size, name, n_instances)
 
 
-def acts_together(
-    size: int, name: str, n_instances: int = 50, n_players: int = 40, n_decoys: int = 8
-) -> Problem:
+def acts_together(size: int, name: str, n_instances: int = 50, n_players: int = 40, n_decoys: int = 8) -> Problem:
     """Classifiers whose smallest flip set acts only together.
 
     Masking all of `size` hidden players flips the class and masking fewer of them changes next to nothing,
@@ -147,9 +145,7 @@ def _mlp() -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler
 
-    return make_pipeline(
-        MaxAbsScaler(), MLPClassifier((32,), max_iter=100, alpha=1e-3, tol=1e-3, random_state=0)
-    )
+    return make_pipeline(MaxAbsScaler(), MLPClassifier((32,), max_iter=100, alpha=1e-3, tol=1e-3, random_state=0))
 
 
 def _forest() -> Any:

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .errors import UnknownNameError as UnknownNameError
     from .explanation import Explanation as Explanation
     from .graphshapley.explainer import GraphShapley as GraphShapley
+    from .mcxai.explainer import McXai as McXai
     from .mrf.beliefs import BeliefState as BeliefState
     from .mrf.elimination import treewidth_bound as treewidth_bound
     from .mrf.exact import exact_marginals as exact_marginals
@@ -77,6 +78,5 @@ if TYPE_CHECKING:
     from .mrf.propagation import belief_propagation as belief_propagation
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
-    from .mcxai.explainer import McXai as McXai
     from .spaces.protocol import FeatureSpace as FeatureSpace
     from .spaces.tabular import Tabular as Tabular

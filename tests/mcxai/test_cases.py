@@ -72,7 +72,8 @@ def test_a_polars_frame_stays_one():
     df = pl.DataFrame({"age": [20, 50], "city": ["a", "b"], "ok": [True, False]})
     predict = Watching(lambda rows: rows["age"].to_numpy() / 100 + 0.3 * (rows["city"] == "b").to_numpy())
     ex = McXai(predict, background=df[:1]).explain(df[1:2], random_state=0)
-    assert set(ex.key_set) <= {"age", "city"} and ex.flipped
+    assert set(ex.key_set) <= {"age", "city"}
+    assert ex.flipped
     assert {tuple(rows.schema.items()) for rows in predict.seen} == {tuple(df.schema.items())}
 
 
@@ -84,7 +85,8 @@ def test_mixed_columns_are_replaced_not_computed_with():
     predict = Watching(lambda rows: np.array([0.9 if r[0] == "red" else 0.1 for r in rows]))
     ex = McXai(predict, baseline=["blue", 0.0, False, None]).explain(row, random_state=0)
     assert ex.key_set == (0,)
-    assert ex.value(3) == 0.0 and 3 not in ex.main.players
+    assert ex.value(3) == 0.0
+    assert 3 not in ex.main.players
     assert all(rows.dtype == object for rows in predict.seen)
 
 
@@ -135,9 +137,11 @@ def test_missing_values_are_values(tau):
 def test_a_code_without_a_name_is_shown_as_it_is():
     space = Tabular(baseline=[0, 1, 1], category_names={0: ["a", "b", "c"]}, categorical=[0])
     bound = space.bind(np.array([-1, 0, 2]))
-    assert bound.shown == ("-1", "0", "2") and bound.shown_masked[0] == "a"
+    assert bound.shown == ("-1", "0", "2")
+    assert bound.shown_masked[0] == "a"
     ex = McXai(lambda rows: np.where(rows[:, 0] == -1, 0.9, 0.1), space).explain(np.array([-1, 0, 2]))
-    assert ex.key_set == (0,) and "-1" in ex.to_frame().loc[0, "instance"]
+    assert ex.key_set == (0,)
+    assert "-1" in ex.to_frame().loc[0, "instance"]
 
 
 # 8. A constant column
@@ -148,7 +152,8 @@ def test_a_constant_column_costs_nothing_and_is_worth_nothing():
     x[:, 2] = 7.0
     predict = Watching(p1)
     ex = McXai(predict, baseline=x.mean(axis=0)).explain(np.array([1.0, 1.0, 7.0]), random_state=0)
-    assert ex.value(2) == 0.0 and ex.players[-1] == 2
+    assert ex.value(2) == 0.0
+    assert ex.players[-1] == 2
     assert 2 not in ex.main.players
     assert sum(len(rows) for rows in predict.seen) == ex.n_rows <= 4
 
@@ -177,7 +182,8 @@ def test_integers_are_promoted_to_hold_a_fraction_and_codes_refuse_one():
 @pytest.mark.parametrize("row", [[1.0, 1.0], pd.DataFrame({"a": [1.0], "b": [1.0]})])
 def test_one_column_of_probabilities_is_that_of_the_second_class(predict, row):
     ex = McXai(predict, baseline=0).explain(row, random_state=0)
-    assert ex.predicted == 1 and ex.p_target == pytest.approx(p1(np.ones((1, 2)))[0])
+    assert ex.predicted == 1
+    assert ex.p_target == pytest.approx(p1(np.ones((1, 2)))[0])
     assert ex.key_set == (ex.main.players[0],)
 
 
@@ -200,10 +206,15 @@ def test_other_outputs_are_refused_with_the_shape_seen_and_wanted(predict, messa
 
 
 def test_labels_alone_can_be_explained():
-    ex = McXai(lambda rows: np.where(p1(rows) > 0.5, "spam", "ham"), baseline=0).explain(np.ones(2), random_state=0)
+    ex = McXai(lambda rows: np.where(p1(rows) > 0.5, "spam", "ham"), baseline=0).explain(
+        np.ones(2), random_state=0
+    )
     assert ex.predicted == "spam"
-    assert ex.flipped and ex.key_set == (0,) and ex.main.becomes == "ham"
-    assert set(ex.classes) == {"spam", "ham"} and ex.trail[:2] == (1.0, 0.0)
+    assert ex.flipped
+    assert ex.key_set == (0,)
+    assert ex.main.becomes == "ham"
+    assert set(ex.classes) == {"spam", "ham"}
+    assert ex.trail[:2] == (1.0, 0.0)
 
 
 def test_estimators_without_probabilities_can_be_explained():
@@ -238,7 +249,9 @@ def three_labels(rows):
 
 def test_multilabel_is_about_one_label():
     ex = McXai(three_labels, baseline=0, multilabel=True).explain(np.ones(2), target=0, random_state=0)
-    assert ex.flipped and ex.key_set == (0,) and ex.main.becomes == "not 0"
+    assert ex.flipped
+    assert ex.key_set == (0,)
+    assert ex.main.becomes == "not 0"
     assert ex.p_target == pytest.approx(p1(np.ones((1, 2)))[0])
     with pytest.raises(InputError, match="multilabel=True"):
         McXai(three_labels, baseline=0).explain(np.ones(2), target=0)
@@ -257,11 +270,16 @@ def test_an_answer_exists_where_nothing_flips(limits):
         return np.clip(0.6 + 0.3 * rows @ weights / weights.sum() + 0.0 * rows[:, 0], 0, 1)
 
     ex = McXai(predict, baseline=0, **limits).explain(np.ones(30), random_state=0)
-    assert not ex.flipped and ex.key_set == () and ex.key_sets() == ()
-    assert len(ex.best_set) == 30 and ex.drop == pytest.approx(0.3)
-    assert ex.p_masked == pytest.approx(0.6) and ex.n_rows <= limits.get("max_evals", 700)
+    assert not ex.flipped
+    assert ex.key_set == ()
+    assert ex.key_sets() == ()
+    assert len(ex.best_set) == 30
+    assert ex.drop == pytest.approx(0.3)
+    assert ex.p_masked == pytest.approx(0.6)
+    assert ex.n_rows <= limits.get("max_evals", 700)
     assert "no set that was tried" in ex.sentence
-    assert ex.values.max() > 0 and ex.unit == "probability"
+    assert ex.values.max() > 0
+    assert ex.unit == "probability"
 
 
 # 20. The model itself raises
@@ -276,8 +294,10 @@ def test_the_models_own_error_comes_through():
     with pytest.raises(PredictorError, match="bad row") as caught:
         McXai(predict, baseline=0).explain(np.ones(4), random_state=0)
     assert isinstance(caught.value.__cause__, ValueError)
-    assert 0 in caught.value.masked and 1 not in caught.value.masked
-    assert caught.value.partial.n_rows >= 2 and caught.value.partial.p_target == 1.0
+    assert 0 in caught.value.masked
+    assert 1 not in caught.value.masked
+    assert caught.value.partial.n_rows >= 2
+    assert caught.value.partial.p_target == 1.0
 
 
 def test_a_model_that_refuses_the_baseline_names_the_column():
@@ -288,7 +308,8 @@ def test_a_model_that_refuses_the_baseline_names_the_column():
 
     with pytest.raises(PredictorError, match="baseline of 0 is unlike") as caught:
         McXai(predict, baseline=0).explain(np.ones(2))
-    assert str(caught.value.__cause__) == "bad row" and caught.value.masked == (0,)
+    assert str(caught.value.__cause__) == "bad row"
+    assert caught.value.masked == (0,)
 
 
 # 21. Memory: one giant batch
@@ -307,7 +328,9 @@ def test_no_call_exceeds_the_batch_size(n_backgrounds):
     groups = [list(range(g * 60, g * 60 + 60)) for g in range(50)]
     space = Tabular(baseline=np.zeros((n_backgrounds, 3000), dtype=np.float32), groups=groups)
     ex = McXai(predict, space, batch_size=32).explain(row, random_state=0)
-    assert ex.flipped and sum(sizes) == ex.n_rows and max(sizes) <= 32
+    assert ex.flipped
+    assert sum(sizes) == ex.n_rows
+    assert max(sizes) <= 32
 
 
 # 22. Two runs, two answers
@@ -341,7 +364,9 @@ def test_explainer_and_result_can_be_saved():
     data = json.loads(json.dumps(ex.to_dict(), allow_nan=False))
     back = explanation_from_dict(data)
     assert back.to_dict() == data
-    assert back.key_set == ex.key_set and back.players == ex.players and back.trail == ex.trail
+    assert back.key_set == ex.key_set
+    assert back.players == ex.players
+    assert back.trail == ex.trail
     assert np.array_equal(back.values, ex.values)
     assert back.main.text() == ex.main.text()
     with pytest.raises(InputError, match="schema 1"):

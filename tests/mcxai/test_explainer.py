@@ -35,11 +35,13 @@ def test_the_key_set_ends_the_game_at_its_last_player_and_not_before(seed, n):
         says = [(score(frozenset(order[:k])) > 0.5) == starts for k in range(len(order) + 1)]
         assert says == [True] * len(order) + [False]
     if not ex.flipped:
-        assert ex.key_set == () and ex.continuation is None
+        assert ex.key_set == ()
+        assert ex.continuation is None
     assert ex.lower_bound <= (len(ex.key_set) if ex.flipped else n + 1)
     if ex.continuation is not None and ex.continuation.flipped:
         both = frozenset(ex.key_set) | frozenset(ex.opposition)
-        assert (score(both) > 0.5) == starts and not set(ex.key_set) & set(ex.opposition)
+        assert (score(both) > 0.5) == starts
+        assert not set(ex.key_set) & set(ex.opposition)
 
 
 @given(seed=st.integers(0, 10_000))
@@ -78,7 +80,9 @@ def test_every_result_says_what_it_cost():
     ex = McXai(predict, baseline=0, max_evals=80).explain(np.ones(6), random_state=0)
     assert ex.n_rows == ex.n_evaluations == sum(calls) <= 80
     assert ex.n_calls == len(calls)
-    assert ex.seconds > 0 and ex.flipped and ex.lower_bound >= 2
+    assert ex.seconds > 0
+    assert ex.flipped
+    assert ex.lower_bound >= 2
     assert set(ex.to_frame()["name"]) == set(range(6))
 
 
@@ -91,9 +95,12 @@ def test_a_number_of_rows_is_used_up():
 def test_a_misclassified_instance_is_asked_what_stands_in_the_way():
     score = lambda s: 0.4 + 0.3 * ({1, 3} <= s) - 0.25 * (4 in s)  # noqa: E731
     ex = McXai(model_of(score), baseline=0).explain(np.ones(5), target=1, random_state=0)
-    assert ex.predicted == 0 and ex.target == 1
-    assert ex.main.kind == "misclassification" and set(ex.key_set) == {1, 3} == set(ex.opposition)
-    assert ex.continuation.kind == "classification" and ex.continuation.best_set == (4,)
+    assert ex.predicted == 0
+    assert ex.target == 1
+    assert ex.main.kind == "misclassification"
+    assert set(ex.key_set) == {1, 3} == set(ex.opposition)
+    assert ex.continuation.kind == "classification"
+    assert ex.continuation.best_set == (4,)
     assert ex.trail == pytest.approx((0.4, 0.7, 0.45))
     assert "stand in the way of 1" in ex.sentence
 
@@ -102,9 +109,11 @@ def test_the_trail_of_a_planted_game():
     # 0.93 -> 0.31 with the key set masked -> 0.8 with the opposition masked too
     score = lambda s: 0.93 - 0.62 * (0 in s) + 0.49 * (0 in s and 2 in s)  # noqa: E731
     ex = explain_game(score, 4)
-    assert ex.key_set == (0,) and ex.opposition == (2,)
+    assert ex.key_set == (0,)
+    assert ex.opposition == (2,)
     assert ex.trail == pytest.approx((0.93, 0.31, 0.8))
-    assert "Against 1 speaks 2" in ex.sentence and ex.continuation.becomes == 1
+    assert "Against 1 speaks 2" in ex.sentence
+    assert ex.continuation.becomes == 1
 
 
 @pytest.mark.parametrize("max_evals", [300, 2000])
@@ -151,7 +160,8 @@ def _every(n):
 def test_all_settings_of_the_search_find_an_easy_key_set(rollout, surrogate, widening):
     score = lambda s: 0.9 - 0.5 * ({2, 5} <= s) - 0.05 * len(s & {0, 1})  # noqa: E731
     ex = explain_game(score, 8, rollout=rollout, surrogate=surrogate, widening=widening, share_orders=True)
-    assert set(ex.key_set) == {2, 5} and ex.proven
+    assert set(ex.key_set) == {2, 5}
+    assert ex.proven
 
 
 def test_the_textbook_search_neither_seeks_nor_shrinks():
@@ -161,7 +171,9 @@ def test_the_textbook_search_neither_seeks_nor_shrinks():
     )  # fmt: skip
     assert explainer.textbook
     ex = explainer.explain(np.ones(6), random_state=0)
-    assert ex.flipped and len(ex.key_set) == 3 and ex.main.n_playouts > 5
+    assert ex.flipped
+    assert len(ex.key_set) == 3
+    assert ex.main.n_playouts > 5
     assert np.isnan(ex.main.contributions).all()
 
 
@@ -170,10 +182,13 @@ def test_digits_get_strokes_for_and_against():
     model = RandomForestClassifier(30, random_state=0).fit(x[:900], y[:900])
     row = x[np.flatnonzero((model.predict(x) == y) & (y == 8))[0]]
     ex = McXai(model, baseline=0).explain(row, random_state=0)
-    assert ex.target == 8 and ex.flipped and len(ex.trail) == 3
+    assert ex.target == 8
+    assert ex.flipped
+    assert len(ex.trail) == 3
     assert ex.trail[0] > ex.trail[1]
     assert all(row[p] != 0 for p in (*ex.key_set, *ex.opposition))
-    assert "carr" in ex.sentence and ex.text().count("game:") == 2
+    assert "carr" in ex.sentence
+    assert ex.text().count("game:") == 2
 
 
 def test_frames_name_the_players_in_every_readout():
@@ -187,8 +202,10 @@ def test_frames_name_the_players_in_every_readout():
     assert frame.loc[frame["in_key_set"], "name"].isin(ex.key_set).all()
     assert isinstance(frame, pd.DataFrame)
     graph = ex.main.to_networkx()
-    assert graph.number_of_nodes() == len(ex.tree) and {graph.nodes[t]["player"] for t in graph} <= names | {None}
-    assert all(set(s.players) <= names for s in ex.sets(2)) and max(len(s.players) for s in ex.sets(2)) == 2
+    assert graph.number_of_nodes() == len(ex.tree)
+    assert {graph.nodes[t]["player"] for t in graph} <= names | {None}
+    assert all(set(s.players) <= names for s in ex.sets(2))
+    assert max(len(s.players) for s in ex.sets(2)) == 2
     assert explanation_from_dict(ex.to_dict()).to_dict() == ex.to_dict()
 
 
@@ -201,15 +218,19 @@ def test_several_background_rows_are_averaged_and_counted():
         return 1 / (1 + np.exp(-(3 * rows[:, 0] + rows[:, 1] - 2)))
 
     ex = McXai(predict, baseline="background", background=background).explain(np.array([2.0, 2.0]))
-    assert ex.n_rows == sum(calls) and ex.n_rows % 3 == 0
+    assert ex.n_rows == sum(calls)
+    assert ex.n_rows % 3 == 0
     rows = background.copy()
     assert ex.p_masked == pytest.approx(np.mean(1 / (1 + np.exp(-(3 * rows[:, 0] + rows[:, 1] - 2)))))
 
 
 def test_nothing_to_mask_is_an_answer_too():
     ex = McXai(lambda rows: 0.8 + 0 * rows[:, 0], baseline=0).explain(np.zeros(3))
-    assert ex.players == (0, 1, 2) and not ex.values.any() and not ex.flipped
-    assert "already has its masked value" in ex.sentence and ex.n_rows == 1
+    assert ex.players == (0, 1, 2)
+    assert not ex.values.any()
+    assert not ex.flipped
+    assert "already has its masked value" in ex.sentence
+    assert ex.n_rows == 1
 
 
 def test_thousands_of_players_fit_in_memory():
@@ -226,15 +247,25 @@ def test_thousands_of_players_fit_in_memory():
     ex = McXai(predict, baseline=0).explain(np.ones(n, dtype=np.float32), random_state=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert set(ex.key_set) == key and ex.lower_bound == 2
+    assert set(ex.key_set) == key
+    assert ex.lower_bound == 2
     assert peak < 1e9
 
 
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("depth", 0), ("eta", 1.5), ("exploration", -1), ("surrogate", "net"), ("rollout", "best"), ("widening", (0, 1)),
-        ("parallel_leaves", 0), ("max_evals", 1), ("max_seconds", 0), ("batch_size", 0), ("output", "odds"),
+        ("depth", 0),
+        ("eta", 1.5),
+        ("exploration", -1),
+        ("surrogate", "net"),
+        ("rollout", "best"),
+        ("widening", (0, 1)),
+        ("parallel_leaves", 0),
+        ("max_evals", 1),
+        ("max_seconds", 0),
+        ("batch_size", 0),
+        ("output", "odds"),
     ],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused_with_what_is_allowed(setting, value):
@@ -265,4 +296,6 @@ def test_progress_counts_the_rows():
 
     progress = Counting()
     ex = McXai(model_of(lambda s: 0.9 - 0.14 * len(s)), baseline=0).explain(np.ones(6), progress=progress)
-    assert progress.rows == ex.n_rows - 2 and progress.stages == 1 and progress.total >= ex.n_rows
+    assert progress.rows == ex.n_rows - 2
+    assert progress.stages == 1
+    assert progress.total >= ex.n_rows

@@ -30,7 +30,7 @@ def grown(children, n):
     return playouts, nodes
 
 
-def walk(playouts, *, exploration=math.sqrt(2), widening=(0.0, 0.0), tie_break=None):
+def walk(playouts, *, exploration=2**0.5, widening=(0.0, 0.0), tie_break=None):
     n = playouts.game.n
     masked = np.zeros(n, dtype=bool)
     q = playouts.quality
@@ -50,14 +50,16 @@ def test_selection_takes_the_child_of_largest_uct():
     assert walk(playouts)[0] == nodes[1, 0]
     # without exploration the win rate decides: 0.5 against 0.4, and (0,) has a child to expand
     leaf, masked = walk(playouts, exploration=0.0)
-    assert playouts.parents[leaf] == nodes[0,] and masked.all()
+    assert playouts.parents[leaf] == nodes[0,]
+    assert masked.all()
 
 
 def test_expansion_takes_the_untried_action_of_largest_q():
     playouts, nodes = grown({(0,): (1, 0.5)}, 4)
     playouts.quality.prior[:] = [9.0, 1.0, 3.0, 2.0]
     leaf, masked = walk(playouts)
-    assert playouts.players[leaf] == 2 and masked.tolist() == [False, False, True, False]
+    assert playouts.players[leaf] == 2
+    assert masked.tolist() == [False, False, True, False]
     del nodes
 
 
@@ -67,7 +69,8 @@ def test_q_of_pairs_counts_in_expansion():
     playouts.quality.pairs = np.zeros((3, 3))
     playouts.quality.pairs[0, 2] = 0.5
     leaf, _ = walk(playouts, widening=(1.0, 0.0))
-    assert playouts.parents[leaf] == nodes[0,] and playouts.players[leaf] == 2
+    assert playouts.parents[leaf] == nodes[0,]
+    assert playouts.players[leaf] == 2
 
 
 def test_equal_q_is_decided_by_the_draw():
@@ -163,7 +166,8 @@ def test_visits_balance(seed, n, leaves, widening, share, rows):
         if node and tree.ended[node]:
             assert len(children) == 0
     assert tree.n_starts[0] == 0
-    assert (tree.rewards <= tree.n_visits + 1e-9).all() and (tree.rewards >= 0).all()
+    assert (tree.rewards <= tree.n_visits + 1e-9).all()
+    assert (tree.rewards >= 0).all()
 
 
 def test_a_grafted_playout_counts_like_one_that_was_played():
@@ -174,7 +178,8 @@ def test_a_grafted_playout_counts_like_one_that_was_played():
     graft(playouts, (1, 0), index)
     tree = playouts.tree()
     assert [tree.path(t) for t in range(len(tree))] == [(), (1,), (1, 0)]
-    assert tree.n_visits.tolist() == [2, 2, 2] and tree.n_starts.tolist() == [0, 0, 2]
+    assert tree.n_visits.tolist() == [2, 2, 2]
+    assert tree.n_starts.tolist() == [0, 0, 2]
     assert tree.ended.tolist() == [False, False, True]
 
 
@@ -200,4 +205,5 @@ def test_a_survey_plays_all_first_moves_alike():
     survey(playouts, np.random.default_rng(0), 40)
     tree = playouts.tree()
     visits = tree.n_visits[tree.children(0)]
-    assert len(visits) == 6 and visits.max() - visits.min() <= 1
+    assert len(visits) == 6
+    assert visits.max() - visits.min() <= 1

@@ -84,13 +84,15 @@ def test_single_players_are_ruled_out_when_the_budget_is_three_times_their_numbe
 
 def test_a_game_that_nothing_ends_stops_early():
     seek = sought(lambda s: 0.9, 30)
-    assert seek.found == {} and seek.game.board.n_rows < 300
+    assert seek.found == {}
+    assert seek.game.board.n_rows < 300
 
 
 def test_labels_alone_are_enough_for_joint_sets():
     hidden = frozenset({4, 17})
     seek = sought(lambda s: 0.0 if hidden <= s else 1.0, 25)
-    assert seek.best_size() == 2 and (4, 17) in seek.found
+    assert seek.best_size() == 2
+    assert (4, 17) in seek.found
 
 
 def test_the_surrogate_of_pairs_recovers_what_was_planted():

@@ -9,7 +9,7 @@ def every_state(n):
 
 
 def shapley_values(worth, n):
-    """Shapley values of masking: `worth` of a frozenset of masked players; player i's share of worth(all) - worth(none)."""
+    """Shapley values of masking: player i's share of worth(all) - worth(none), worth of a frozenset of masked."""
     table = {state: worth(state) for state in every_state(n)}
     values = []
     for i in range(n):

@@ -1,4 +1,4 @@
-"""Plain-Python twin of the textbook search: UCT, one expansion, one random roll-out, backup. No arrays, no kernels."""
+"""Plain-Python twin of the textbook search: UCT, one expansion, one random roll-out, backup."""
 
 import math
 
@@ -24,7 +24,7 @@ def textbook_search(look, n, start_p, sign, depth, eta, exploration, max_rows, r
     stale = 0
     while rows < max_rows and stale < 256:
         before = rows
-        (ties, keys), = rng.random((1, 2, n))
+        ((ties, keys),) = rng.random((1, 2, n))
         # selection and expansion
         path = ()
         while not over[path] and len(path) < min(depth, n):

@@ -16,7 +16,7 @@ def learn_pairs(members, sizes, drops, gains, pairs, seen, n_sweeps):
 
     members [M, k] players of a state, sizes [M], drops [M]. Writes: pairs [n, n], seen [n, n].
     """
-    for sweep in range(n_sweeps):
+    for _sweep in range(n_sweeps):
         for s in range(len(sizes)):
             k = sizes[s]
             if k < 2:
@@ -256,14 +256,12 @@ def learn_edges(parents, players, n_visits, rewards, n_nodes, prior, pairs, bias
 
     Writes: prior [n], pairs [n, n] (masked before, action). Returns: bias.
     """
-    for sweep in range(n_sweeps):
+    for _sweep in range(n_sweeps):
         for t in range(1, n_nodes):
             if n_visits[t] == 0:
                 continue
             action = players[t]
-            error = rewards[t] / n_visits[t] - quality(
-                action, parents[t], parents, players, bias, prior, pairs
-            )
+            error = rewards[t] / n_visits[t] - quality(action, parents[t], parents, players, bias, prior, pairs)
             n_terms = 2
             node = parents[t]
             while node > 0:
@@ -282,7 +280,7 @@ def learn_edges(parents, players, n_visits, rewards, n_nodes, prior, pairs, bias
 
 @kernel
 def replay(codes, known, order, p_target, ended, start, sign, first, draws, depth):
-    """Play out along remembered states: `first` first, then the others in random order, as far as states are known.
+    """Play out along remembered states: `first` first, then the others in random order, as far as known.
 
     codes [n] the players' codes, known [M] sorted codes of states, order [M] their index on the board, draws
     [R, n] uniform. Returns: sums [n] of the changes of P, in the direction of the game, as each player was

@@ -133,7 +133,9 @@ class McXai:
         _check(surrogate in SURROGATES, "surrogate", f"one of {', '.join(SURROGATES)}", surrogate)
         _check(rollout in ("surrogate", "random"), "rollout", "'surrogate' or 'random'", rollout)
         _check(
-            widening is None or widening == "auto" or (len(widening) == 2 and widening[0] > 0 and widening[1] >= 0),
+            widening is None
+            or widening == "auto"
+            or (len(widening) == 2 and widening[0] > 0 and widening[1] >= 0),
             "widening", "'auto', None or (c > 0, alpha >= 0)", widening,
         )  # fmt: skip
         _check(
@@ -149,9 +151,7 @@ class McXai:
         _check(max_seconds is None or max_seconds > 0, "max_seconds", "None or above 0", max_seconds)
         _check(_whole(batch_size) and batch_size >= 1, "batch_size", "at least 1", batch_size)
         self.predict = predict
-        self.space: FeatureSpace = (
-            Tabular(baseline=baseline, background=background) if space is None else space
-        )
+        self.space: FeatureSpace = space or Tabular(baseline=baseline, background=background)
         self.depth, self.eta, self.exploration = depth, eta, exploration
         self.surrogate, self.widening, self.rollout = surrogate, widening, rollout
         self.parallel_leaves, self.share_orders = parallel_leaves, share_orders
@@ -269,9 +269,7 @@ class McXai:
         """Seek small sets, graft them onto a tree, let the tree search go on from there."""
         before = game.board.n_rows
         seek = Seek(game, rng)
-        playouts = Playouts(
-            game, self._rules(game, None), make_quality(self.surrogate, np.zeros(game.n), 1.0)
-        )
+        playouts = Playouts(game, self._rules(game, None), make_quality(self.surrogate, np.zeros(game.n), 1.0))
         contributions = np.full(game.n, np.nan)
         try:
             if not self.textbook:
@@ -450,9 +448,7 @@ def _read(
     if textbook:
         minimal = [order for _, (_, order) in ended]
     else:
-        minimal = [
-            playouts.best[key][1] for key, _ in ended if tuple(sorted(key)) in seek.found or len(key) == 1
-        ]
+        minimal = [playouts.best[key][1] for key, _ in ended if tuple(sorted(key)) in seek.found or len(key) == 1]
         minimal = minimal or [order for _, (_, order) in ended]
     if minimal:
         best = minimal[0]
@@ -519,7 +515,8 @@ def _interactions(game: Game) -> Floats:
     both = players[players >= 0].reshape(-1, 2)
     change = game.changes(pairs) - alone[both].sum(axis=1)
     known = ~np.isnan(change)
-    return np.column_stack([both, change])[known]
+    found: Floats = np.column_stack([both, change])[known]
+    return found
 
 
 def _tell(
@@ -587,14 +584,15 @@ def _sentence(structure: GameTrees) -> str:
         near = _listing(main.best_set) or "nothing"
         return (
             f"{says} ({p}); no set that was tried changes that. Nearest came masking {near}: "
-            f"{structure.p_target:.3g} -> {main.p_best:.3g}; with everything masked it is {structure.p_masked:.3g}."
+            f"{structure.p_target:.3g} -> {main.p_best:.3g}; with everything masked it is "
+            f"{structure.p_masked:.3g}."
         )
     verb = "carry it" if len(main.best_set) > 1 else "carries it"
     if main.kind == "misclassification":
         verb = f"{'stand' if len(main.best_set) > 1 else 'stands'} in the way of {structure.target!r}"
     told = (
-        f"{says} ({p}); {_listing(main.best_set)} {verb}: with {'them' if len(main.best_set) > 1 else 'it'} masked it "
-        f"says {main.becomes!r} ({main.p_best:.3g})"
+        f"{says} ({p}); {_listing(main.best_set)} {verb}: with "
+        f"{'them' if len(main.best_set) > 1 else 'it'} masked it says {main.becomes!r} ({main.p_best:.3g})"
     )
     if after is not None and after.kind == "misclassification" and after.best_set:
         back = "turns it back to" if after.flipped else "brings it nearest to"

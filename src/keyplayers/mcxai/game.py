@@ -96,7 +96,8 @@ class Board:
 
     def sizes(self, indices: Ints) -> Ints:
         """How many players are masked in states seen [B]."""
-        return np.bitwise_count(self.packed[indices]).sum(axis=1, dtype=np.int64)
+        counts: Ints = np.bitwise_count(self.packed[indices]).sum(axis=1, dtype=np.int64)
+        return counts
 
     def members(self, indices: Ints) -> tuple[Ints, Ints]:
         """Masked players of states seen: position in `indices` and player, sorted by position."""
@@ -225,7 +226,8 @@ class Game:
     def ended(self, indices: Ints) -> Bools:
         """Whether the game is over in these states [B]; False where the index is -1."""
         is_target = self.board.predicted[indices] == self.board.target
-        return (is_target != (self.sign == 1)) & (np.asarray(indices) >= 0)
+        over: Bools = (is_target != (self.sign == 1)) & (np.asarray(indices) >= 0)
+        return over
 
     def drops(self, indices: Ints) -> Floats:
         """How far the margin moved towards the end of the game since its start, [B]."""
@@ -235,7 +237,8 @@ class Game:
     def changes(self, indices: Ints) -> Floats:
         """How far P(y) moved towards the end of the game since its start [B]."""
         p = self.board.p_target
-        return self.sign * (p[self.start] - p[indices])
+        moved: Floats = self.sign * (p[self.start] - p[indices])
+        return moved
 
     def lower_bound(self) -> int:
         """Every set that ends the game has at least this many players: smaller ones were all tried."""

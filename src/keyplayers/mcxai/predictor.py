@@ -44,9 +44,7 @@ class Predictor:
         self._call, self.output = _face(predict, output)
         named = class_names if class_names is not None else getattr(predict, "classes_", None)
         self.multilabel = multilabel
-        self.classes: list[Any] = (
-            [] if named is None or (multilabel and class_names is None) else _listed(named)
-        )
+        self.classes: list[Any] = [] if named is None or (multilabel and class_names is None) else _listed(named)
         self._named = bool(self.classes)
         self.n_calls = 0
 
@@ -72,9 +70,7 @@ class Predictor:
                 f"({n_rows},) or ({n_rows}, 1)"
             )
         if self.output == "label" or (
-            self.output == "proba"
-            and given.dtype.kind not in "fc"
-            and (given.ndim == 1 or given.shape[1] == 1)
+            self.output == "proba" and given.dtype.kind not in "fc" and (given.ndim == 1 or given.shape[1] == 1)
         ):
             if given.size != n_rows:
                 raise InputError(
@@ -122,14 +118,12 @@ class Predictor:
     def _probabilities(self, given: Any, n_rows: int) -> Floats:
         if given.ndim > 2 or given.dtype.kind not in "fiub":
             raise InputError(
-                f"the model returned shape {given.shape} of {given.dtype}; wanted are numbers of shape ({n_rows}, K), "
-                f"({n_rows},) or ({n_rows}, 1)"
+                f"the model returned shape {given.shape} of {given.dtype}; wanted are numbers of shape "
+                f"({n_rows}, K), ({n_rows},) or ({n_rows}, 1)"
             )
-        p = given.astype(np.float64)
+        p: Floats = given.astype(np.float64)
         if np.isnan(p).any():
-            raise InputError(
-                f"the model returned NaN in {int(np.isnan(p).any(axis=-1).sum())} of {n_rows} rows"
-            )
+            raise InputError(f"the model returned NaN in {int(np.isnan(p).any(axis=-1).sum())} of {n_rows} rows")
         single = p.ndim == 1 or p.shape[1] == 1
         p = p.reshape(n_rows, -1)
         if self.output == "log_proba":
@@ -142,9 +136,9 @@ class Predictor:
                 p /= p.sum(axis=1, keepdims=True)
         if p.min() < -1e-6 or p.max() > 1 + 1e-6:
             raise InputError(
-                f"the model returned values from {p.min():.4g} to {p.max():.4g} in shape {given.shape}; probabilities "
-                f"of shape ({n_rows}, K), ({n_rows},) or ({n_rows}, 1) are wanted. For scores say output='logits', "
-                "for log-probabilities output='log_proba', for labels output='label'"
+                f"the model returned values from {p.min():.4g} to {p.max():.4g} in shape {given.shape}; "
+                f"probabilities of shape ({n_rows}, K), ({n_rows},) or ({n_rows}, 1) are wanted. For scores say "
+                "output='logits', for log-probabilities output='log_proba', for labels output='label'"
             )
         if single and not self.multilabel:
             p = np.column_stack([1 - p[:, 0], p[:, 0]])
@@ -152,9 +146,9 @@ class Predictor:
             off = np.abs(p.sum(axis=1) - 1)
             if off.max() > SUM_TOLERANCE:
                 raise InputError(
-                    f"rows of the model's output (shape {given.shape}) add up to {p.sum(axis=1)[off.argmax()]:.4g}, not "
-                    "1. If its columns are labels that are on or off independently say multilabel=True, if they are "
-                    "scores output='logits'"
+                    f"rows of the model's output (shape {given.shape}) add up to "
+                    f"{p.sum(axis=1)[off.argmax()]:.4g}, not 1. If its columns are labels that are on or off "
+                    "independently say multilabel=True, if they are scores output='logits'"
                 )
         return p
 

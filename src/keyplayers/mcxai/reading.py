@@ -44,23 +44,17 @@ class GameReading:
     kind: str  # "classification" or "misclassification"
     players: tuple[Hashable, ...]  # [n] players of this game; the tree's numbers point here
     flipped: bool
-    flip_sets: tuple[
-        tuple[Hashable, ...], ...
-    ]  # minimal sets that end the game, smallest first, in replay order
+    flip_sets: tuple[tuple[Hashable, ...], ...]  # minimal sets that end the game, smallest first, in replay order
     best_set: tuple[Hashable, ...]  # the key set; where nothing ends the game, the set that came nearest
     drop: float  # how far the best set moves P(target), in the direction of the game
     p_best: float  # P(target) with the best set masked
     becomes: Hashable  # class predicted with the best set masked
     best_path: tuple[Hashable, ...]  # complete path with the largest win rate
     best_path_win_rate: float
-    lower_bound: (
-        int  # every set that ends the game has at least so many players (all smaller ones were tried)
-    )
+    lower_bound: int  # every set that ends the game has at least so many players (all smaller ones were tried)
     win_rates: Floats  # [n] of the players as first moves; the surrogate's estimate where n_visits is 0
     n_visits: Ints  # [n]
-    contributions: (
-        Floats  # [n] mean change of P(target) as a player is masked in random order, NaN where unknown
-    )
+    contributions: Floats  # [n] mean change of P(target) as a player is masked in random order, NaN where unknown
     interactions: Floats  # [m, 3]: local players a < b, what masking both adds to P beyond each alone
     tree: SearchTree
     n_rows: int
@@ -84,7 +78,7 @@ class GameReading:
                     rates.get((b, a), float("nan")),
                     int(self.n_visits[a]),
                     visits.get((b, a), 0),
-                )  # fmt: skip
+                )
             )
         return sorted(found, key=lambda r: -abs(r.change))
 
@@ -115,9 +109,7 @@ class GameReading:
     def _second_moves(self) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], int]]:
         tree = self.tree
         rates = tree.win_rates()
-        second = [
-            t for t in range(1, len(tree)) if tree.parents[t] > 0 and tree.parents[tree.parents[t]] == 0
-        ]
+        second = [t for t in range(1, len(tree)) if tree.parents[t] > 0 and tree.parents[tree.parents[t]] == 0]
         keys = [(int(tree.players[tree.parents[t]]), int(tree.players[t])) for t in second]
         return (
             {key: float(rates[t]) for key, t in zip(keys, second, strict=True)},
@@ -171,7 +163,9 @@ class GameReading:
             np.array([_float(v) for v in data["contributions"]], dtype=np.float64),
             np.array(data["interactions"], dtype=np.float64).reshape(-1, 3),
             SearchTree(
-                *(np.array(tree[name], dtype=np.int64) for name in ("parents", "players", "n_visits")),
+                np.array(tree["parents"], dtype=np.int64),
+                np.array(tree["players"], dtype=np.int64),
+                np.array(tree["n_visits"], dtype=np.int64),
                 np.array(tree["rewards"], dtype=np.float64),
                 np.array(tree["n_starts"], dtype=np.int64),
                 np.array(tree["ended"], dtype=bool),
@@ -277,16 +271,12 @@ class GameTrees:
             lines.append("  sets: " + _join(f"{_names(s.players)} {s.win_rate:.3f}" for s in several))
             lines.append(
                 "  relations: "
-                + _join(
-                    f"{r.player} given {r.given} {r.kind} {r.change:+.3f}" for r in game.relations()[:top]
-                )
+                + _join(f"{r.player} given {r.given} {r.kind} {r.change:+.3f}" for r in game.relations()[:top])
             )
             path = " -> ".join(map(str, game.best_path)) or "none"
             lines.append(f"  best path: {path}")
             over = "ends the game" if game.flipped else "does not end it"
-            lines.append(
-                f"  best set: {_names(game.best_set)} ({over}; at least {game.lower_bound} are needed)"
-            )
+            lines.append(f"  best set: {_names(game.best_set)} ({over}; at least {game.lower_bound} are needed)")
         return "\n".join(lines)
 
 

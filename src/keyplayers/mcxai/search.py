@@ -6,13 +6,13 @@ sees the prefixes of these orders in batches, then rewards are backed up.
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from . import _search_kernels as kernels
-from .game import BLOCK, Game, reward
+from .game import Game, reward
 from .sets import Seek, in_order, shrink
 from .surrogate import Quality
 from .tree import SearchTree
@@ -52,6 +52,20 @@ class Playouts:
     rules: Rules
     quality: Quality
     n_nodes: int = 1
+    parents: Ints = field(init=False)  # [T'] as in SearchTree; so are players, n_visits, rewards and n_starts
+    players: Ints = field(init=False)
+    n_visits: Ints = field(init=False)
+    rewards: Floats = field(init=False)
+    n_starts: Ints = field(init=False)
+    first: Ints = field(init=False)  # [T'] latest child, -1: none
+    following: Ints = field(init=False)  # [T'] the child of the same parent made before, -1: none
+    n_children: Ints = field(init=False)
+    depths: Ints = field(init=False)
+    stopped: Bools = field(init=False)  # [T'] the game is over in the state
+    pending: Bools = field(init=False)  # [T'] the state has not been looked at
+    groups: Ints = field(init=False)  # [T'] or [0]: first node of the same set, where orders share statistics
+    group_visits: Ints = field(init=False)  # [T'] by that node
+    group_rewards: Floats = field(init=False)
     best: dict[frozenset[int], tuple[float, tuple[int, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -73,7 +87,7 @@ class Playouts:
             self.groups = np.zeros(0, dtype=np.int64)
 
     def _grow(self, name: str, capacity: int, fill: int, dtype: type) -> None:
-        grown = np.full(capacity, fill, dtype=dtype)
+        grown: Any = np.full(capacity, fill, dtype=dtype)
         held = getattr(self, name, None)
         if held is not None:
             grown[: len(held)] = held
@@ -302,8 +316,7 @@ def survey(playouts: Playouts, rng: np.random.Generator, max_rows: int) -> None:
     sets but tells little of the players in the middle. These playouts treat all alike, in pairs of an order and
     its reverse.
     """
-    game, rules = playouts.game, playouts.rules
-    board = game.board
+    game, board = playouts.game, playouts.game.board
     if game.n == 0 or game.ended(np.array([game.start]))[0]:
         return
     allowed, board.max_rows = board.max_rows, min(board.max_rows, board.n_rows + max_rows)
@@ -328,7 +341,7 @@ def _survey_block(playouts: Playouts, leaves: Ints, order: Ints) -> None:
         moves = np.arange(start, min(start + SURVEYED, n))
         masked = np.zeros((len(moves), n), dtype=bool)
         masked[np.arange(len(moves)), moves] = True
-        orders = np.stack([order[order != move].tolist() + [move] for move in moves])
+        orders = np.stack([[*order[order != move].tolist(), move] for move in moves])
         for leaf in leaves[moves].tolist():
             playouts.back_up(leaf, 1, 0.0)
         _finish(playouts, leaves[moves], masked, orders, None)
@@ -370,7 +383,8 @@ def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
     alone = np.where(alone < len(known), alone, 0)
     met = (counts == 0) & (known[alone] == codes)
     changes[met], counts[met] = game.changes(order[alone[met]]), 1
-    return np.divide(changes, counts, out=np.full(n, np.nan), where=counts > 0)
+    contributions: Floats = np.divide(changes, counts, out=np.full(n, np.nan), where=counts > 0)
+    return contributions
 
 
 def _first_moves(playouts: Playouts) -> Ints:

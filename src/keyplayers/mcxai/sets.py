@@ -106,9 +106,7 @@ def _chain(seek: Seek, order: Ints) -> None:
         ends = game.ended(game.look(states))
         if ends.any():
             high = sizes[int(np.argmax(ends))]
-        low = max(
-            [low, *(s for s, e in zip(sizes, ends, strict=True) if not e and (high is None or s < high))]
-        )
+        low = max([low, *(s for s, e in zip(sizes, ends, strict=True) if not e and (high is None or s < high))])
         if high is None:
             return
         sizes = list(range(low + 1, high)) if high - low < 10 else _grid(low + 1, high - 1)
@@ -190,7 +188,7 @@ def _from_above(seek: Seek) -> None:
 def _scatter(seek: Seek) -> None:
     """Where even masking everything does not end the game: mask random sets of all sizes."""
     game = seek.game
-    sizes = np.linspace(2, game.n - 1, SCATTERED).round().astype(int) if game.n > 3 else []
+    sizes = np.linspace(2, game.n - 1, SCATTERED).round().astype(int).tolist() if game.n > 3 else []
     sets = [tuple(sorted(seek.rng.permutation(game.n)[:size].tolist())) for size in sizes]
     for players, end in zip(sets, game.ended(game.look_at(sets)), strict=True):
         if end:
@@ -252,9 +250,7 @@ class _View:
 
     def level(self, game: Game, indices: Ints) -> Floats:
         """How far y is ahead [B]; in the misclassification game, how far it is behind."""
-        measure = (
-            game.board.log_odds(indices, self.rival) if self.logarithmic else game.board.margins(indices)
-        )
+        measure = game.board.log_odds(indices, self.rival) if self.logarithmic else game.board.margins(indices)
         return game.sign * measure
 
 
@@ -265,9 +261,7 @@ def _views(seek: Seek, learned: Ints) -> list[_View]:
     rivals: list[int | None] = [None]
     if game.sign == 1 and not board.multilabel and board.probabilities.shape[1] > 2:
         others = np.delete(np.arange(board.probabilities.shape[1]), board.target)
-        nearness = np.sort(board.probabilities[np.ix_(indices[indices >= 0], others)], axis=0)[-3:].sum(
-            axis=0
-        )
+        nearness = np.sort(board.probabilities[np.ix_(indices[indices >= 0], others)], axis=0)[-3:].sum(axis=0)
         rivals = others[np.argsort(-nearness, kind="stable")[:N_RIVALS]].tolist()
     views = []
     for rival, logarithmic in [(None, False), *((r, True) for r in rivals)]:

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..errors import InputError
 from . import _search_kernels as kernels
 
@@ -31,9 +31,9 @@ class Quality:
 
     def learn(
         self,
-        parents: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-        players: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-        n_visits: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+        parents: Ints,
+        players: Ints,
+        n_visits: Ints,
         rewards: Floats,
         n_nodes: int,
     ) -> None:

@@ -14,11 +14,25 @@ class MaskedInstance(Protocol):
     columns and dtypes, whatever is masked.
     """
 
-    names: tuple[Hashable, ...]  # [n] unique names of the players
-    movable: Bools  # [n] False where masking changes nothing
-    n_backgrounds: int  # R: rows that masked values can come from
-    shown: tuple[str, ...]  # [n] the players' own values in words
-    shown_masked: tuple[str, ...]  # [n] what masking puts in, in words
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """Unique names of the players [n]."""
+
+    @property
+    def movable(self) -> Bools:
+        """False where masking changes nothing [n]."""
+
+    @property
+    def n_backgrounds(self) -> int:
+        """R, rows that masked values can come from."""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The players' own values in words [n]."""
+
+    @property
+    def shown_masked(self) -> tuple[str, ...]:
+        """What masking puts in, in words [n]."""
 
     def rows(self, masked: Bools, backgrounds: Ints) -> Any:
         """What the model is given: row b masks the players ``masked[b]`` with background ``backgrounds[b]``.

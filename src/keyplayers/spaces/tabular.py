@@ -162,7 +162,8 @@ class _Row:
             array = array[0]
         if array.ndim != 1:
             raise InputError(
-                f"a row is an array of shape (n,) or (1, n), a list, or a frame of one row; got shape {array.shape}"
+                "a row is an array of shape (n,) or (1, n), a list, or a frame of one row; "
+                f"got shape {array.shape}"
             )
         names = list(feature_names) if feature_names is not None else list(range(len(array)))
         if len(names) != len(array):
@@ -253,11 +254,11 @@ def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
                 f"{', '.join(map(repr, dtype.categories[:10]))}"
             )
         return pd.array(entries, dtype=dtype)
-    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-    if numeric and pd.api.types.is_integer_dtype(dtype):
-        if any(_missing(e) or float(e) != int(e) for e in entries):
-            dtype = "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
-            entries = [np.nan if _missing(e) and dtype == "float64" else e for e in entries]
+    whole = pd.api.types.is_integer_dtype(dtype)
+    if whole and any(_missing(e) or float(e) != int(e) for e in entries):
+        # a column of integers is promoted where its baseline is a fraction or missing
+        dtype = "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
+        entries = [np.nan if _missing(e) and dtype == "float64" else e for e in entries]
     try:
         return pd.Series(entries, dtype=dtype).array
     except (TypeError, ValueError) as error:
@@ -368,8 +369,8 @@ def _tau(row: _Row, column: int, asked: Any, table: list[list[Any]] | None, code
         return _tau(row, column, "mean", table, codes)
     if wordy:
         raise InputError(
-            f"column {name!r} holds {value!r}: no number stands for 'masked' there; give baseline={{{name!r}: value}}, "
-            "or background rows, whose most frequent value it then is"
+            f"column {name!r} holds {value!r}: no number stands for 'masked' there; "
+            f"give baseline={{{name!r}: value}}, or background rows, whose most frequent value it then is"
         )
     if row.dtype == object and isinstance(value, bool):
         return False
@@ -455,7 +456,7 @@ def _word(value: Any, listed: Sequence[str]) -> str:
     if _missing(value):
         return "missing"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value < len(listed):
-        return str(listed[value])
+        return str(listed[int(value)])
     if isinstance(value, (float, np.floating)):
         whole = float(value).is_integer() and 0 <= value < len(listed)
         return str(listed[int(value)]) if whole else f"{value:.4g}"
