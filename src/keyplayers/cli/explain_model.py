@@ -152,7 +152,8 @@ def cost(found: "Explanation[GameTrees]") -> list[str]:
         sure = f"any set that does it has at least {structure.lower_bound} players (all smaller ones were tried)"
     return [
         f"P({found.target!r}): " + " -> ".join(f"{p:.3f}" for p in structure.trail),
-        f"{sure}; {structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, {structure.seconds:.2f} s",
+        f"{sure}; {structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, "
+        f"{structure.seconds:.2f} s",
     ]
 
 
