@@ -1,0 +1,413 @@
+"""`explain_many`: thousands of targets in one go, into a store that survives whatever happens meanwhile."""
+
+import hashlib
+import json
+import time
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TextIO, overload
+
+import numpy as np
+
+from .errors import InputError, KeyPlayersWarning
+from .explanation import Explainer, Explanation
+from .frames import is_frame, read_frame
+from .interrupts import interrupted, noted_interrupts
+from .mrf.names import name_to_json, plain_name
+from .parallel import Workers, run_tasks, workers
+from .progress import Deadline, Progress, Silent, TimeIsUp
+from .seeding import RandomState, child, seed_sequence
+from .sharing import Shared, share
+from .store.encoding import DONE, FAILED, PARTIAL, Outcome, Rows, encode, join_rows
+from .store.reader import Store, open_store
+from .store.writer import Writer, seed_from_json, seed_to_json
+
+# Work goes out in rounds of about so many seconds: what a kill may cost, against workers that wait for the last
+# task of a round.
+_ROUND_SECONDS = 5.0
+# Tasks per worker and round: more keep workers busier towards the end of a round and cost a message each.
+_TASKS_PER_WORKER = 16
+# Targets per worker in the first round, when nobody knows yet how long one takes; later rounds grow by at most
+# this factor.
+_FIRST_ROUND = 2
+_GROWTH = 4.0
+# characters of an error message that are kept
+_MAX_MESSAGE = 2_000
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Stands where a target could not be explained. It is false, so ``filter(None, found)`` leaves it out."""
+
+    target: Hashable
+    error_type: str
+    error: str
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@overload
+def explain_many(
+    explainer: Explainer[Any],
+    targets: Any,
+    *,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    store: None = None,
+    max_seconds_per_target: float | None = None,
+    retry: Collection[str] = (),
+    prefer: Literal["threads", "processes"] | None = None,
+    progress: Progress | None = None,
+) -> list[Explanation[Any] | Failure]: ...
+@overload
+def explain_many(
+    explainer: Explainer[Any],
+    targets: Any,
+    *,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    store: "str | PathLike[str]",
+    max_seconds_per_target: float | None = None,
+    retry: Collection[str] = (),
+    prefer: Literal["threads", "processes"] | None = None,
+    progress: Progress | None = None,
+) -> Store: ...
+def explain_many(
+    explainer: Explainer[Any],
+    targets: Any,
+    *,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    store: "str | PathLike[str] | None" = None,
+    max_seconds_per_target: float | None = None,
+    retry: Collection[str] = (),
+    prefer: Literal["threads", "processes"] | None = None,
+    progress: Progress | None = None,
+) -> "list[Explanation[Any] | Failure] | Store":
+    """Explain many targets, with several workers, into a store.
+
+    Parameters
+    ----------
+    explainer
+        A `GraphShapley`, a `McXai`, or whatever has their ``explain``. Its field or model is shared by all
+        workers: threads use it as it is, processes map it into memory.
+    targets
+        Names of what is explained; or ``{name: instance}``; or the rows of an array or a data frame, which are
+        called 0, 1, ... Targets that the store has already are not explained again.
+    random_state
+        Seed. Each target has a stream of its own that depends on its name alone, so numbers do not depend on
+        workers, order, interruptions or the other targets. None: that of the store, else a fresh one.
+    n_jobs
+        Workers; None leaves the choice to the caller's ``joblib.parallel_config``, -1 is all cores.
+    store
+        Folder of the store, new or begun. A run that was killed goes on where it was when called again.
+        Without one everything is returned at the end.
+    max_seconds_per_target
+        After this time a target gives what there is by then, marked partial. It is heard between two blocks of an
+        engine, not within a call of a user's model.
+    retry
+        "failed", "partial": what the store has of these is dropped and done again.
+    prefer
+        "threads" or "processes"; default: what the explainer says (its attribute ``prefer``), else threads. The
+        caller's ``joblib.parallel_config`` has the last word.
+    progress
+        Told how many targets are done, and the rate.
+
+    Returns
+    -------
+    Store or list
+        The store; without one a list in the order of `targets`, an `Explanation` each, or a `Failure` where a
+        target could not be explained.
+
+    Raises
+    ------
+    StoreLockedError
+        Another process is writing into the store.
+    InputError
+        The store was made with other settings, another seed or another field.
+    KeyboardInterrupt
+        Ctrl-C was pressed; the store keeps the rounds that were complete.
+
+    Warns
+    -----
+    KeyPlayersWarning
+        Some targets failed, or came with warnings of their own.
+    """
+    if max_seconds_per_target is not None and not max_seconds_per_target > 0:
+        raise InputError(f"max_seconds_per_target must be positive, got {max_seconds_per_target}")
+    unknown = sorted(set(retry) - {FAILED, PARTIAL})
+    if unknown:
+        raise InputError(f"retry takes {FAILED!r} and {PARTIAL!r}, got {unknown[0]!r}")
+    jobs = list(_jobs(targets))
+    prefer = prefer or getattr(explainer, "prefer", None) or "threads"
+    crew = workers(n_jobs, prefer)
+    run = _Run(explainer, crew, n_jobs, prefer, max_seconds_per_target, progress or Silent())
+    if store is None:
+        return run.into_list(jobs, seed_sequence(random_state))
+    root = None if random_state is None else seed_sequence(random_state)
+    return run.into_store(jobs, root, Path(store), retry)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One target: its name, and what the explainer is given."""
+
+    name: Hashable
+    argument: Any
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Some targets for one worker."""
+
+    explainer: Shared[Explainer[Any]]
+    jobs: Sequence[_Job]
+    seeds: Sequence[int]
+    max_seconds: float | None
+    as_rows: bool  # encode in the worker: what comes back is small, and the work is spread, too
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How the targets are worked on."""
+
+    explainer: Explainer[Any]
+    crew: Workers
+    n_jobs: int | None
+    prefer: Literal["threads", "processes"]
+    max_seconds: float | None
+    progress: Progress
+
+    def into_list(self, jobs: list[_Job], root: np.random.SeedSequence) -> list[Explanation[Any] | Failure]:
+        """Everything in memory."""
+        outcomes: list[Outcome] = []
+        self._go(jobs, root, None, False, lambda found: outcomes.extend(o for some in found for o in some))
+        failed = [outcome for outcome in outcomes if outcome.explanation is None]
+        warned = [outcome for outcome in outcomes if outcome.warnings]
+        _warn(
+            len(outcomes),
+            len(failed),
+            next(((o.target, o.error) for o in failed), None),
+            len(warned),
+            next(((o.target, o.warnings[0]) for o in warned), None),
+        )
+        return [_result(outcome) for outcome in outcomes]
+
+    def into_store(
+        self, jobs: list[_Job], root: np.random.SeedSequence | None, path: Path, retry: Collection[str]
+    ) -> Store:
+        """Into a folder, leaving out what it has."""
+        seed = None if root is None else seed_to_json(root)
+        with Writer(path, {**describe(self.explainer), "seed": seed}) as writer:
+            if retry:
+                writer.forget(retry)
+            known = writer.statuses()
+            left = [job for job in {job.name: job for job in jobs}.values() if job.name not in known]
+            root = seed_from_json(writer.made_with["seed"])
+            self._go(left, root, path, True, lambda found: writer.commit(join_rows(found)))
+        found = open_store(path)
+        asked = {job.name for job in left}
+        failures = {name: error for name, error in found.failures.items() if name in asked}
+        warned = {name: texts for name, texts in found.warnings.items() if name in asked}
+        _warn(
+            len(left),
+            len(failures),
+            next(iter(failures.items()), None),
+            len(warned),
+            next(((name, texts[0]) for name, texts in warned.items()), None),
+        )
+        return found
+
+    def _go(
+        self,
+        jobs: list[_Job],
+        root: np.random.SeedSequence,
+        folder: Path | None,
+        as_rows: bool,
+        keep: Callable[[list[Any]], None],
+    ) -> None:
+        """Work on the targets, round after round; `keep` is given what each round found, task by task."""
+        if not jobs:
+            return
+        prepare = getattr(self.explainer, "prepare", None)
+        if prepare is not None:
+            prepare()  # once, not in every worker
+        with ExitStack() as exits:
+            handle = exits.enter_context(share(self.explainer, self.crew, folder))
+            exits.enter_context(noted_interrupts())
+            exits.enter_context(_warnings_per_target())
+            self.progress.begin("targets", len(jobs))
+            began, at, size = time.monotonic(), 0, _FIRST_ROUND * self.crew.n_workers
+            while at < len(jobs):
+                round_began = time.monotonic()
+                chosen = jobs[at : at + size]
+                keep(self._round(handle, chosen, root, as_rows))
+                at += len(chosen)
+                now = time.monotonic()
+                self.progress.advance(len(chosen), note=f"{at / max(now - began, 1e-9):,.1f}/s")
+                wanted = len(chosen) * _ROUND_SECONDS / max(now - round_began, 1e-9)
+                size = max(self.crew.n_workers, round(min(wanted, size * _GROWTH)))
+            self.progress.end()
+
+    def _round(
+        self, handle: Shared[Explainer[Any]], jobs: list[_Job], root: np.random.SeedSequence, as_rows: bool
+    ) -> list[Any]:
+        length = max(1, len(jobs) // (_TASKS_PER_WORKER * self.crew.n_workers))
+        pieces = [jobs[i : i + length] for i in range(0, len(jobs), length)]
+        tasks = [
+            _Task(handle, piece, [_seed(root, job.name) for job in piece], self.max_seconds, as_rows)
+            for piece in pieces
+        ]
+        found = run_tasks(_work, tasks, n_jobs=self.n_jobs, prefer=self.prefer)
+        if interrupted():  # some engine took Ctrl-C for itself
+            raise KeyboardInterrupt
+        return found
+
+
+def describe(explainer: Explainer[Any]) -> dict[str, Any]:
+    """What decides an explainer's numbers, as JSON can hold it.
+
+    An explainer says so itself: ``explainer.identity()`` returns its settings and a fingerprint of its field,
+    model or data. For one that does not, its public attributes count, as far as JSON can hold them.
+    """
+    kind = type(explainer)
+    identity = getattr(explainer, "identity", None)
+    settings, fingerprint = (_attributes(explainer), None) if identity is None else identity()
+    return {
+        "explainer": f"{kind.__module__}.{kind.__qualname__}",
+        "settings": dict(settings),
+        "fingerprint": fingerprint,
+    }
+
+
+def _attributes(explainer: Any) -> dict[str, Any]:
+    plain = {}
+    for name, value in getattr(explainer, "__dict__", {}).items():
+        if not name.startswith("_"):
+            try:
+                plain[name] = json.loads(json.dumps(value))
+            except (TypeError, ValueError):
+                continue
+    return plain
+
+
+def _jobs(targets: Any) -> Iterator[_Job]:
+    """Names and instances of the targets."""
+    if isinstance(targets, Mapping):
+        yield from (_Job(plain_name(name), instance) for name, instance in targets.items())
+    elif is_frame(targets):
+        frame = read_frame(targets)
+        yield from (_Job(row, frame[row : row + 1].to_native()) for row in range(len(frame)))
+    elif getattr(targets, "ndim", 1) > 1:  # rows of an array, dense or sparse
+        yield from (_Job(row, targets[row]) for row in range(targets.shape[0]))
+    elif isinstance(targets, str | bytes) or not isinstance(targets, Iterable):
+        raise InputError(f"targets must be several: a list of names or the rows of a table, got {targets!r}")
+    else:
+        for position, target in enumerate(targets):
+            name = plain_name(target)
+            # instances without a name, such as images, are called by their position
+            yield _Job(name, name) if isinstance(name, Hashable) else _Job(position, target)
+
+
+def _seed(root: np.random.SeedSequence, name: Hashable) -> int:
+    """The seed of a target: of the run and of its name. Below 2**52, so that any reader of JSON keeps it."""
+    written = json.dumps(name_to_json(name)).encode()
+    index = int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little")
+    return int(child(root, index).generate_state(1, np.uint64)[0] >> np.uint64(12))
+
+
+def _work(task: _Task) -> "list[Outcome] | Rows":
+    """Explain the targets of a task."""
+    with _warnings_per_target():
+        outcomes = []
+        for job, seed in zip(task.jobs, task.seeds, strict=True):
+            outcomes.append(_explain(task, job, seed))
+            if interrupted():
+                raise KeyboardInterrupt
+    return encode(outcomes) if task.as_rows else outcomes
+
+
+def _explain(task: _Task, job: _Job, seed: int) -> Outcome:
+    began = time.monotonic()
+    explanation, error = None, None
+    caught: list[str] = []
+    token = _caught.set(caught)
+    try:
+        deadline = Deadline(task.max_seconds, interrupted)
+        explanation = task.explainer.thing.explain(job.argument, random_state=seed, progress=deadline)
+    except TimeIsUp:
+        error = ("TimeIsUp", f"no result within {task.max_seconds} seconds")
+    except Exception as failed:
+        error = (type(failed).__name__, str(failed)[:_MAX_MESSAGE])
+    finally:
+        _caught.reset(token)
+    status = FAILED if explanation is None else PARTIAL if getattr(explanation, "partial", False) else DONE
+    error_type, message = error or (None, None)
+    return Outcome(job.name, status, explanation, error_type, message, tuple(caught), time.monotonic() - began)
+
+
+def _result(outcome: Outcome) -> Explanation[Any] | Failure:
+    if outcome.explanation is None:
+        return Failure(outcome.target, outcome.error_type or "", outcome.error or "")
+    return outcome.explanation
+
+
+# where warnings about the target at hand go
+_caught: ContextVar[list[str] | None] = ContextVar("caught", default=None)
+
+
+@contextmanager
+def _warnings_per_target() -> Iterator[None]:
+    """Keep the library's warnings with the target that they are about, instead of showing thousands."""
+    shown = warnings.showwarning
+    if getattr(shown, "keeps", False):  # in a thread of a process that does so already
+        yield
+        return
+
+    def keep(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        caught = _caught.get()
+        if caught is not None and issubclass(category, KeyPlayersWarning):
+            caught.append(f"{category.__name__}: {message}")
+        else:
+            shown(message, category, filename, lineno, file, line)
+
+    keep.keeps = True  # type: ignore[attr-defined]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", KeyPlayersWarning)
+        warnings.showwarning = keep
+        yield
+
+
+def _warn(
+    n_targets: int,
+    n_failed: int,
+    failure: tuple[Hashable, Any] | None,
+    n_warned: int,
+    warning: tuple[Hashable, Any] | None,
+) -> None:
+    """One warning for all failures, one for all warnings."""
+    if failure is not None:
+        warnings.warn(
+            f"{n_failed:,} of {n_targets:,} targets failed; the first, {failure[0]!r}: {failure[1]}",
+            KeyPlayersWarning,
+            stacklevel=4,
+        )
+    if warning is not None:
+        warnings.warn(
+            f"{n_warned:,} of {n_targets:,} targets came with warnings; the first, {warning[0]!r}: {warning[1]}",
+            KeyPlayersWarning,
+            stacklevel=4,
+        )
