@@ -72,6 +72,22 @@ def test_the_explainer_says_whether_it_wants_processes():
     assert {ex.worker.split("/")[0] for ex in found} == {str(os.getpid())}
 
 
+def test_many_small_targets_move_on_to_processes(monkeypatch, expected):
+    monkeypatch.setattr("keyplayers.batch._WORTH_PROCESSES_SECONDS", 0)
+    found = kp.explain_many(Noisy(), NAMES, random_state=5, n_jobs=2)
+    assert values(found) == expected
+    here = [ex.worker.split("/")[0] == str(os.getpid()) for ex in found]
+    assert here == [True] * 4 + [False] * 36  # after the first round
+    for options in ({"prefer": "threads"}, {"n_jobs": 1}):
+        found = kp.explain_many(Noisy(), NAMES, **{"n_jobs": 2, **options})
+        assert {ex.worker.split("/")[0] for ex in found} == {str(os.getpid())}
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        found = kp.explain_many(Noisy(), NAMES)
+    assert {ex.worker.split("/")[0] for ex in found} == {str(os.getpid())}
+    found = kp.explain_many(Unsendable(), NAMES, n_jobs=2)
+    assert all(found)
+
+
 def test_a_failing_target_is_told_and_the_rest_goes_on(expected):
     with pytest.warns(KeyPlayersWarning, match=r"1 of 3 targets failed; the first, 'bad': bad target"):
         found = kp.explain_many(Noisy(), [NAMES[0], "bad", NAMES[1]], random_state=5, n_jobs=2)

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TextIO, overload
+from typing import Any, Literal, TextIO, TypeAlias, overload
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from .mrf.names import name_to_json, plain_name
 from .parallel import Workers, run_tasks, workers
 from .progress import Deadline, Progress, Silent, TimeIsUp
 from .seeding import RandomState, child, seed_sequence
-from .sharing import Shared, share
-from .store.encoding import DONE, FAILED, PARTIAL, Outcome, Rows, encode, join_rows
+from .sharing import Shared, can_be_sent, share
+from .store.encoding import DONE, FAILED, PARTIAL, Outcome, encode, join_rows
 from .store.reader import Store, open_store
 from .store.writer import Writer, seed_from_json, seed_to_json
+
+Prefer: TypeAlias = Literal["threads", "processes"]
 
 # Work goes out in rounds of about so many seconds: what a kill may cost, against workers that wait for the last
 # task of a round.
@@ -36,6 +38,10 @@ _TASKS_PER_WORKER = 16
 # this factor.
 _FIRST_ROUND = 2
 _GROWTH = 4.0
+# A target that takes less than this is mostly Python, of which threads run one at a time (of GraphShapley's work
+# half at 3 ms a target, a fifth at 9 ms); so are processes worth their start where so many seconds are left.
+_MOSTLY_PYTHON_SECONDS = 0.01
+_WORTH_PROCESSES_SECONDS = 20.0
 # characters of an error message that are kept
 _MAX_MESSAGE = 2_000
 
@@ -62,7 +68,7 @@ def explain_many(
     store: None = None,
     max_seconds_per_target: float | None = None,
     retry: Collection[str] = (),
-    prefer: Literal["threads", "processes"] | None = None,
+    prefer: Prefer | None = None,
     progress: Progress | None = None,
 ) -> list[Explanation[Any] | Failure]: ...
 @overload
@@ -75,7 +81,7 @@ def explain_many(
     store: "str | PathLike[str]",
     max_seconds_per_target: float | None = None,
     retry: Collection[str] = (),
-    prefer: Literal["threads", "processes"] | None = None,
+    prefer: Prefer | None = None,
     progress: Progress | None = None,
 ) -> Store: ...
 def explain_many(
@@ -87,7 +93,7 @@ def explain_many(
     store: "str | PathLike[str] | None" = None,
     max_seconds_per_target: float | None = None,
     retry: Collection[str] = (),
-    prefer: Literal["threads", "processes"] | None = None,
+    prefer: Prefer | None = None,
     progress: Progress | None = None,
 ) -> "list[Explanation[Any] | Failure] | Store":
     """Explain many targets, with several workers, into a store.
@@ -114,8 +120,9 @@ def explain_many(
     retry
         "failed", "partial": what the store has of these is dropped and done again.
     prefer
-        "threads" or "processes"; default: what the explainer says (its attribute ``prefer``), else threads. The
-        caller's ``joblib.parallel_config`` has the last word.
+        "threads" or "processes"; default: what the explainer says (its attribute ``prefer``), else threads; and
+        processes where many targets turn out so small that threads would wait for each other. The caller's
+        ``joblib.parallel_config`` has the last word.
     progress
         Told how many targets are done, and the rate.
 
@@ -145,9 +152,8 @@ def explain_many(
     if unknown:
         raise InputError(f"retry takes {FAILED!r} and {PARTIAL!r}, got {unknown[0]!r}")
     jobs = list(_jobs(targets))
-    prefer = prefer or getattr(explainer, "prefer", None) or "threads"
-    crew = workers(n_jobs, prefer)
-    run = _Run(explainer, crew, n_jobs, prefer, max_seconds_per_target, progress or Silent())
+    _ = workers(n_jobs, prefer)  # refuses what cannot be before anything is written
+    run = _Run(explainer, n_jobs, prefer, max_seconds_per_target, progress or Silent())
     if store is None:
         return run.into_list(jobs, seed_sequence(random_state))
     root = None if random_state is None else seed_sequence(random_state)
@@ -174,13 +180,20 @@ class _Task:
 
 
 @dataclass(frozen=True)
+class _Done:
+    """What came of a task."""
+
+    result: Any  # outcomes, or rows
+    seconds: list[float]  # of each target
+
+
+@dataclass(frozen=True)
 class _Run:
     """How the targets are worked on."""
 
     explainer: Explainer[Any]
-    crew: Workers
     n_jobs: int | None
-    prefer: Literal["threads", "processes"]
+    prefer: Prefer | None
     max_seconds: float | None
     progress: Progress
 
@@ -238,36 +251,53 @@ class _Run:
         prepare = getattr(self.explainer, "prepare", None)
         if prepare is not None:
             prepare()  # once, not in every worker
+        prefer: Prefer = self.prefer or getattr(self.explainer, "prefer", None) or "threads"
+        crew = workers(self.n_jobs, prefer)
         with ExitStack() as exits:
-            handle = exits.enter_context(share(self.explainer, self.crew, folder))
+            handle = exits.enter_context(share(self.explainer, crew, folder))
             exits.enter_context(noted_interrupts())
             exits.enter_context(_warnings_per_target())
             self.progress.begin("targets", len(jobs))
-            began, at, size = time.monotonic(), 0, _FIRST_ROUND * self.crew.n_workers
+            began, at, size = time.monotonic(), 0, _FIRST_ROUND * crew.n_workers
             while at < len(jobs):
                 round_began = time.monotonic()
-                chosen = jobs[at : at + size]
-                keep(self._round(handle, chosen, root, as_rows))
-                at += len(chosen)
+                tasks = self._tasks(handle, jobs[at : at + size], root, as_rows, crew)
+                found = run_tasks(_work, tasks, n_jobs=self.n_jobs, prefer=prefer)
+                if interrupted():  # some engine took Ctrl-C for itself
+                    raise KeyboardInterrupt
+                keep([done.result for done in found])
+                n_done = min(size, len(jobs) - at)
+                at += n_done
                 now = time.monotonic()
-                self.progress.advance(len(chosen), note=f"{at / max(now - began, 1e-9):,.1f}/s")
-                wanted = len(chosen) * _ROUND_SECONDS / max(now - round_began, 1e-9)
-                size = max(self.crew.n_workers, round(min(wanted, size * _GROWTH)))
+                self.progress.advance(n_done, note=f"{at / max(now - began, 1e-9):,.1f}/s")
+                wanted = n_done * _ROUND_SECONDS / max(now - round_began, 1e-9)
+                size = max(crew.n_workers, round(min(wanted, size * _GROWTH)))
+                typical = float(np.median([seconds for done in found for seconds in done.seconds]))
+                if self.prefer is None and crew.share_memory and self._wants_processes(typical, len(jobs) - at):
+                    prefer, crew = "processes", workers(self.n_jobs, "processes")
+                    handle = exits.enter_context(share(self.explainer, crew, folder))
             self.progress.end()
 
-    def _round(
-        self, handle: Shared[Explainer[Any]], jobs: list[_Job], root: np.random.SeedSequence, as_rows: bool
-    ) -> list[Any]:
-        length = max(1, len(jobs) // (_TASKS_PER_WORKER * self.crew.n_workers))
+    def _tasks(
+        self,
+        handle: Shared[Explainer[Any]],
+        jobs: list[_Job],
+        root: np.random.SeedSequence,
+        as_rows: bool,
+        crew: Workers,
+    ) -> list[_Task]:
+        """The targets of a round in pieces."""
+        length = max(1, len(jobs) // (_TASKS_PER_WORKER * crew.n_workers))
         pieces = [jobs[i : i + length] for i in range(0, len(jobs), length)]
-        tasks = [
+        return [
             _Task(handle, piece, [_seed(root, job.name) for job in piece], self.max_seconds, as_rows)
             for piece in pieces
         ]
-        found = run_tasks(_work, tasks, n_jobs=self.n_jobs, prefer=self.prefer)
-        if interrupted():  # some engine took Ctrl-C for itself
-            raise KeyboardInterrupt
-        return found
+
+    def _wants_processes(self, seconds: float, n_left: int) -> bool:
+        """Whether threads would mostly wait for each other, and the rest is long enough to start processes."""
+        small = seconds < _MOSTLY_PYTHON_SECONDS and seconds * n_left > _WORTH_PROCESSES_SECONDS
+        return small and not workers(self.n_jobs, "processes").share_memory and can_be_sent(self.explainer)
 
 
 def describe(explainer: Explainer[Any]) -> dict[str, Any]:
@@ -322,7 +352,7 @@ def _seed(root: np.random.SeedSequence, name: Hashable) -> int:
     return int(child(root, index).generate_state(1, np.uint64)[0] >> np.uint64(12))
 
 
-def _work(task: _Task) -> "list[Outcome] | Rows":
+def _work(task: _Task) -> _Done:
     """Explain the targets of a task."""
     with _warnings_per_target():
         outcomes = []
@@ -330,7 +360,7 @@ def _work(task: _Task) -> "list[Outcome] | Rows":
             outcomes.append(_explain(task, job, seed))
             if interrupted():
                 raise KeyboardInterrupt
-    return encode(outcomes) if task.as_rows else outcomes
+    return _Done(encode(outcomes) if task.as_rows else outcomes, [outcome.seconds for outcome in outcomes])
 
 
 def _explain(task: _Task, job: _Job, seed: int) -> Outcome:

@@ -70,6 +70,15 @@ def share(
         yield Shared(thing, _attach, path)
 
 
+def can_be_sent(thing: Any) -> bool:
+    """Whether other processes can have the object."""
+    try:
+        _pickled(thing, lambda buffer: None)
+    except InputError:
+        return False
+    return True
+
+
 def _pickled(thing: Any, keep: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
     """The pickle; arrays go to `keep`, where there is one."""
     import cloudpickle
