@@ -50,7 +50,8 @@ def random_plain_field(
         Whether cycles are allowed; else a forest. Both have several components and isolated variables
         now and then.
     max_states
-        State counts are 2 .. max_states, mixed (all 2 in about a third of the fields).
+        State counts are 2 .. max_states: all 2 in a third of the fields, one other count in a quarter, mixed
+        in the rest.
     coupling
         Standard deviation of log-potentials in nats.
     zeros
@@ -60,8 +61,13 @@ def random_plain_field(
     """
     rng = np.random.default_rng([seed, cyclic])
     n = int(rng.integers(1, 16))
-    binary = max_states == 2 or rng.random() < 0.35
-    n_states = [2 if binary else int(rng.integers(2, max_states + 1)) for _ in range(n)]
+    kind = rng.random()
+    if max_states == 2 or kind < 0.35:
+        n_states = [2] * n
+    elif kind < 0.6:
+        n_states = [int(rng.integers(3, max_states + 1))] * n
+    else:
+        n_states = rng.integers(2, max_states + 1, n).tolist()
     hidden = [int(rng.integers(k)) for k in n_states]  # stays possible
     priors = []
     for v, k in enumerate(n_states):

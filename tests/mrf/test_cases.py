@@ -141,6 +141,7 @@ def test_b4_a_fixed_point_on_a_loop_is_not_called_exact(schedule):
     assert state.beliefs[:, 0] == close([0.751380267, 0.833800026, 0.932703738])
     assert (state.converged, state.exact) == (True, False)
     assert "cycles" in repr(state)
+    assert "exact_marginals can check them (treewidth 2)" in state.caveat
     exact = kp.exact_marginals(mrf)
     assert exact.beliefs[:, 0] == close([0.661375661, 0.714285714, 0.777777778])
     assert exact.log_partition == pytest.approx(np.log(1.512))

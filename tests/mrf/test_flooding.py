@@ -133,16 +133,38 @@ def test_products_of_several_parts_meet_across_powers_of_the_scale(n_parts):
     np.testing.assert_allclose(np.log(ratios), np.clip(logs, -scale, scale), atol=1e-9)
 
 
-def test_edges_come_tile_by_tile_and_none_is_lost(monkeypatch):
+def test_edges_come_by_ranges_of_first_ends_and_none_is_lost(monkeypatch):
     mrf = kp.random_field(20, 60, random_state=1)
     slots = mrf.slots
     arrays = (slots.offsets, slots.neighbours, slots.reverse, slots.tables, np.ones(20, dtype=bool))
-    monkeypatch.setattr(kernels, "TILE", 6)
+    monkeypatch.setattr(kernels, "RANGE_BITS", 2)
     firsts, seconds, at, codes = kernels.order_edges.py_func(*arrays)
-    tiles = np.column_stack([firsts // 6, seconds // 6, firsts]).tolist()
-    assert tiles == sorted(tiles)
-    assert len({(a, b) for a, b, _ in tiles}) > 4
+    keys = np.column_stack([firsts // 4, seconds]).tolist()
+    assert keys == sorted(keys)
+    assert len(np.unique(firsts // 4)) > 3
     whole = kernels.order_edges(*arrays)
-    for tiled, plain in zip((firsts, seconds, at, codes), whole, strict=True):
-        order = np.lexsort((whole[2],))
-        assert np.array_equal(tiled[np.lexsort((at,))], plain[order])
+    for ranged, plain in zip((firsts, seconds, at, codes), whole, strict=True):
+        assert np.array_equal(ranged[np.argsort(at)], plain[np.argsort(whole[2])])
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_neighbours_across_ranges_talk_to_each_other(n_states):
+    small = random_field(np.random.default_rng(4), n_states=n_states)
+    size = 2**kernels.RANGE_BITS
+    # spread over three ranges: neighbours within one and across them
+    positions = np.sort(np.concatenate([np.arange(10), size + np.arange(-5, 5), 2 * size + np.arange(-5, 5)]))
+    priors = np.full((2 * size + 5, n_states), 1.0)
+    priors[positions] = np.exp(small.log_priors.reshape(-1, n_states))
+    mrf = kp.MarkovRandomField.from_edges(
+        positions[small.edges],
+        priors,
+        log_potential=small.log_potentials.reshape(-1, n_states, n_states)[small.potential_index],
+    )
+    packed = pack(mrf, ratio=n_states == 2)
+    firsts = flooding.lay_out(packed, uniform(mrf, packed.ratio), np.arange(mrf.n_variables)).firsts
+    assert len(np.unique(firsts >> kernels.RANGE_BITS)) == 3
+    options = {"schedule": "flooding", "max_sweeps": 7, "tolerance": 0}
+    state = kp.belief_propagation(mrf, **options)
+    expected = kp.belief_propagation(small, **options)
+    np.testing.assert_allclose(state.beliefs[positions], expected.beliefs, atol=1e-12)
+    np.testing.assert_allclose(state.log_residuals, expected.log_residuals, atol=1e-12)

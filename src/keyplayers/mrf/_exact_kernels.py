@@ -233,12 +233,13 @@ def _sum_out(table, k, message, maximise):
     """Sum (in logarithms) or maximise over the last axis, of length k. Writes: message. Returns its maximum."""
     largest = -np.inf
     for s in range(message.shape[0]):
-        row = table[s * k : (s + 1) * k]
-        top = row.max()
+        top = -np.inf
+        for j in range(s * k, (s + 1) * k):
+            top = max(top, table[j])
         if top != -np.inf and not maximise:
             total = 0.0
-            for x in range(k):
-                total += np.exp(row[x] - top)
+            for j in range(s * k, (s + 1) * k):
+                total += np.exp(table[j] - top)
             message[s] = top + np.log(total)
         else:
             message[s] = top

@@ -3,9 +3,10 @@
 
 The two messages of an edge lie side by side at the edge's own place. A sweep reads them once, in order, and writes
 them where it read them: what it needs of other messages is one number per end, the product of all ratios that
-arrive there, and the products of the next sweep are gathered on the way. Edges are ordered so that those products
-stay near. Blocks of edges go through three short loops: look up (scalar), compute (which compilers turn into
-vector instructions: no index arithmetic, no branch), multiply into the products (scalar).
+arrive there, and the products of the next sweep are gathered on the way. The order of edges keeps the products of
+one end in the cache and walks along those of the other.
+Blocks of edges go through three short loops: look up (scalar), compute (which compilers turn into vector
+instructions: no index arithmetic, no branch), multiply into the products (scalar).
 """
 
 import math
@@ -20,35 +21,32 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 # clipped to 1/SCALE .. SCALE, beyond which no potential within messages.MAX_LOG_RANGE lets them change a double.
 SCALE = 2.0**500
 UNSCALE = 2.0**-500
+# Edges come by ranges of 2**17 first ends, whose products (1 MiB) stay in the cache while the second ends pass by.
+RANGE_BITS = 17
 # Edges of a block: its nine rows of scratch, 18 KiB, fit a first-level cache.
 BLOCK = 256
 # The same for several states: three rows for each, 15 KiB for five.
 STATE_BLOCK = 128
-# Variables of a tile. The products of two tiles, 4 MiB, stay in a cache, and their pages in the processor's table
-# of pages; ten million random edges take half the time that they take without tiles.
-TILE = 2**18
 
 
 @kernel
 def order_edges(offsets, neighbours, reverse, tables, takes_part):
-    """Edges between variables that take part, tile by tile, and in a tile in the order of their first ends.
+    """Edges between variables that take part, by range of the first end and then by second end.
 
-    Returns firsts, seconds, slots (of the first end's message), codes (2 * potential + transposed) [E].
+    Returns firsts, seconds (firsts < seconds), slots (of the first end's message), codes (2 * potential +
+    transposed) [E].
     """
     n_variables = offsets.size - 1
-    n_tiles = (n_variables + TILE - 1) // TILE
-    heads = np.zeros((n_tiles, n_tiles), np.int64)
+    starts = np.zeros((n_variables >> RANGE_BITS) + 2, np.int64)
     for v in range(n_variables):
         if takes_part[v]:
             for slot in range(offsets[v], offsets[v + 1]):
-                if slot < reverse[slot] and takes_part[neighbours[slot]]:
-                    heads[v // TILE, neighbours[slot] // TILE] += 1
-    n_edges = 0
-    for row in range(n_tiles):
-        for column in range(n_tiles):
-            count = heads[row, column]
-            heads[row, column] = n_edges
-            n_edges += count
+                u = neighbours[slot]
+                if u < v and takes_part[u]:
+                    starts[(u >> RANGE_BITS) + 1] += 1
+    for i in range(1, starts.size):
+        starts[i] += starts[i - 1]
+    n_edges = starts[-1]
     # unsigned, because a signed index is tested for being negative at every access
     firsts = np.empty(n_edges, np.uint32)
     seconds = np.empty(n_edges, np.uint32)
@@ -58,13 +56,13 @@ def order_edges(offsets, neighbours, reverse, tables, takes_part):
         if takes_part[v]:
             for slot in range(offsets[v], offsets[v + 1]):
                 u = neighbours[slot]
-                if slot < reverse[slot] and takes_part[u]:
-                    e = heads[v // TILE, u // TILE]
-                    heads[v // TILE, u // TILE] += 1
-                    firsts[e] = v
-                    seconds[e] = u
-                    slots[e] = slot
-                    codes[e] = tables[slot]
+                if u < v and takes_part[u]:
+                    e = starts[u >> RANGE_BITS]
+                    starts[u >> RANGE_BITS] += 1
+                    firsts[e] = u
+                    seconds[e] = v
+                    slots[e] = reverse[slot]
+                    codes[e] = tables[slot] ^ 1
     return firsts, seconds, slots, codes
 
 

@@ -40,8 +40,8 @@ Field = namedtuple(
         "message_offsets",  # [2E+1] where each slot's log message begins
         "potential_offsets",  # [P+1]
         "n_columns",  # [P]
-        "log_potentials",  # flat
-        "potentials",  # flat, linear, largest entry of each table 1
+        "log_potentials",  # flat, largest entry of each table 0
+        "potentials",  # flat, the same linear
     ],
 )
 

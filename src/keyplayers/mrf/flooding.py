@@ -13,7 +13,7 @@ from .messages import INFINITE_SHIFT, split_ratios
 
 # Edges of a part. How many parts there are must not depend on the number of threads, for the order of
 # multiplications decides about the last digit.
-_EDGES_PER_PART = 2**18
+_EDGES_PER_PART = 2**20
 _MAX_PARTS = 8
 # Each part has products of its own, a mantissa and a shift: at most so many per edge, or one part.
 _PRODUCTS_PER_EDGE = 2
@@ -28,7 +28,7 @@ class EdgeMessages:
     Binary fields have one ratio m(1)/m(0) per message; of K states, all shapes below have one more axis of K.
     """
 
-    firsts: Ints  # [E] uint32
+    firsts: Ints  # [E] uint32, the end with the lower number
     seconds: Ints  # [E] uint32
     slots: Ints  # [E] uint32, slot of the message from the first end
     codes: Ints  # [E] uint32, 2 * potential + transposed

@@ -43,7 +43,8 @@ class Messages:
     def log_partition(self) -> float:
         """Bethe approximation of log Z, in nats; exact on forests."""
         packed = pack(self.mrf, ratio=False)
-        return float(kernels.bethe_log_partition(packed, self.in_logs.values, self.max_product, width(self.mrf)))
+        relative = kernels.bethe_log_partition(packed, self.in_logs.values, self.max_product, width(self.mrf))
+        return float(relative + potential_tops(self.mrf)[self.mrf.potential_index].sum())
 
     def edge_belief(self, slot: int) -> Floats:
         """[K_sender, K_receiver] belief of both ends of an edge together."""
@@ -108,17 +109,15 @@ def pack(mrf: MarkovRandomField, ratio: bool) -> Any:
     no_ints: Ints = np.empty(0, dtype=np.int64)
     mantissas, shifts, quads = no_floats, no_ints, np.empty((0, 4))
     starts: Ints = no_ints
-    linear = no_floats
+    relative, linear = no_floats, no_floats
     if ratio:
         mantissas, shifts = split_ratios(mrf.log_priors[1::2] - mrf.log_priors[::2])
         logs = mrf.log_potentials.reshape(-1, 4)
         quads = np.exp(logs - logs.max(axis=1, keepdims=True))
     else:
         starts = message_offsets(mrf)
-        sizes = np.diff(mrf.potential_offsets)
-        if len(sizes):
-            tops = np.maximum.reduceat(mrf.log_potentials, mrf.potential_offsets[:-1])
-            linear = np.exp(mrf.log_potentials - np.repeat(tops, sizes))
+        relative = mrf.log_potentials - np.repeat(potential_tops(mrf), np.diff(mrf.potential_offsets))
+        linear = np.exp(relative)
     return kernels.Field(
         *mrf.slots,
         ratio,
@@ -131,9 +130,17 @@ def pack(mrf: MarkovRandomField, ratio: bool) -> Any:
         starts,
         mrf.potential_offsets,
         np.ascontiguousarray(mrf.potential_shapes[:, 1]),
-        mrf.log_potentials,
+        relative,
         linear,
     )
+
+
+def potential_tops(mrf: MarkovRandomField) -> Floats:
+    """[P] the largest entry of each table of log-potentials, in nats."""
+    if not len(mrf.log_potentials):
+        return np.zeros(0)
+    tops: Floats = np.maximum.reduceat(mrf.log_potentials, mrf.potential_offsets[:-1])
+    return tops
 
 
 def log_beliefs(mrf: MarkovRandomField, packed: Any, values: Floats) -> Floats:
