@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -151,21 +151,35 @@ def explain_many(
     unknown = sorted(set(retry) - {FAILED, PARTIAL})
     if unknown:
         raise InputError(f"retry takes {FAILED!r} and {PARTIAL!r}, got {unknown[0]!r}")
-    jobs = list(_jobs(targets))
+    chosen = _read_targets(targets)
     _ = workers(n_jobs, prefer)  # refuses what cannot be before anything is written
     run = _Run(explainer, n_jobs, prefer, max_seconds_per_target, progress or Silent())
     if store is None:
-        return run.into_list(jobs, seed_sequence(random_state))
+        return run.into_list(chosen, seed_sequence(random_state))
     root = None if random_state is None else seed_sequence(random_state)
-    return run.into_store(jobs, root, Path(store), retry)
+    return run.into_store(chosen, root, Path(store), retry)
+
+
+@dataclass(frozen=True)
+class _Targets:
+    """What is to be explained: names, and by position what the explainer is given (made when it is needed)."""
+
+    names: Sequence[Hashable]
+    pick: Callable[[int], Any]
+
+    def without(self, known: Container[Hashable]) -> "list[int]":
+        """Positions of the first of each name that is not known."""
+        first = {name: position for position, name in reversed(list(enumerate(self.names)))}
+        return sorted(position for name, position in first.items() if name not in known)
 
 
 @dataclass(frozen=True)
 class _Job:
-    """One target: its name, and what the explainer is given."""
+    """One target for a worker."""
 
     name: Hashable
     argument: Any
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -174,7 +188,6 @@ class _Task:
 
     explainer: Shared[Explainer[Any]]
     jobs: Sequence[_Job]
-    seeds: Sequence[int]
     max_seconds: float | None
     as_rows: bool  # encode in the worker: what comes back is small, and the work is spread, too
 
@@ -197,10 +210,18 @@ class _Run:
     max_seconds: float | None
     progress: Progress
 
-    def into_list(self, jobs: list[_Job], root: np.random.SeedSequence) -> list[Explanation[Any] | Failure]:
+    def into_list(self, targets: _Targets, root: np.random.SeedSequence) -> list[Explanation[Any] | Failure]:
         """Everything in memory."""
         outcomes: list[Outcome] = []
-        self._go(jobs, root, None, False, lambda found: outcomes.extend(o for some in found for o in some))
+        everything = list(range(len(targets.names)))
+        self._go(
+            targets,
+            everything,
+            root,
+            None,
+            False,
+            lambda found: outcomes.extend(o for some in found for o in some),
+        )
         failed = [outcome for outcome in outcomes if outcome.explanation is None]
         warned = [outcome for outcome in outcomes if outcome.warnings]
         _warn(
@@ -213,19 +234,18 @@ class _Run:
         return [_result(outcome) for outcome in outcomes]
 
     def into_store(
-        self, jobs: list[_Job], root: np.random.SeedSequence | None, path: Path, retry: Collection[str]
+        self, targets: _Targets, root: np.random.SeedSequence | None, path: Path, retry: Collection[str]
     ) -> Store:
         """Into a folder, leaving out what it has."""
         seed = None if root is None else seed_to_json(root)
         with Writer(path, {**describe(self.explainer), "seed": seed}) as writer:
             if retry:
                 writer.forget(retry)
-            known = writer.statuses()
-            left = [job for job in {job.name: job for job in jobs}.values() if job.name not in known]
+            left = targets.without(writer.statuses())
             root = seed_from_json(writer.made_with["seed"])
-            self._go(left, root, path, True, lambda found: writer.commit(join_rows(found)))
+            self._go(targets, left, root, path, True, lambda found: writer.commit(join_rows(found)))
         found = open_store(path)
-        asked = {job.name for job in left}
+        asked = {targets.names[position] for position in left}
         failures = {name: error for name, error in found.failures.items() if name in asked}
         warned = {name: texts for name, texts in found.warnings.items() if name in asked}
         _warn(
@@ -239,14 +259,15 @@ class _Run:
 
     def _go(
         self,
-        jobs: list[_Job],
+        targets: _Targets,
+        chosen: list[int],
         root: np.random.SeedSequence,
         folder: Path | None,
         as_rows: bool,
         keep: Callable[[list[Any]], None],
     ) -> None:
         """Work on the targets, round after round; `keep` is given what each round found, task by task."""
-        if not jobs:
+        if not chosen:
             return
         prepare = getattr(self.explainer, "prepare", None)
         if prepare is not None:
@@ -257,23 +278,26 @@ class _Run:
             handle = exits.enter_context(share(self.explainer, crew, folder))
             exits.enter_context(noted_interrupts())
             exits.enter_context(_warnings_per_target())
-            self.progress.begin("targets", len(jobs))
+            self.progress.begin("targets", len(chosen))
             began, at, size = time.monotonic(), 0, _FIRST_ROUND * crew.n_workers
-            while at < len(jobs):
+            while at < len(chosen):
                 round_began = time.monotonic()
-                tasks = self._tasks(handle, jobs[at : at + size], root, as_rows, crew)
+                jobs = [
+                    _Job(targets.names[i], targets.pick(i), _seed(root, targets.names[i]))
+                    for i in chosen[at : at + size]
+                ]
+                tasks = self._tasks(handle, jobs, as_rows, crew)
                 found = run_tasks(_work, tasks, n_jobs=self.n_jobs, prefer=prefer)
                 if interrupted():  # some engine took Ctrl-C for itself
                     raise KeyboardInterrupt
                 keep([done.result for done in found])
-                n_done = min(size, len(jobs) - at)
-                at += n_done
+                at += len(jobs)
                 now = time.monotonic()
-                self.progress.advance(n_done, note=f"{at / max(now - began, 1e-9):,.1f}/s")
-                wanted = n_done * _ROUND_SECONDS / max(now - round_began, 1e-9)
+                self.progress.advance(len(jobs), note=f"{at / max(now - began, 1e-9):,.1f}/s")
+                wanted = len(jobs) * _ROUND_SECONDS / max(now - round_began, 1e-9)
                 size = max(crew.n_workers, round(min(wanted, size * _GROWTH)))
                 typical = float(np.median([seconds for done in found for seconds in done.seconds]))
-                if self.prefer is None and crew.share_memory and self._wants_processes(typical, len(jobs) - at):
+                if self.prefer is None and crew.share_memory and self._wants_processes(typical, len(chosen) - at):
                     prefer, crew = "processes", workers(self.n_jobs, "processes")
                     handle = exits.enter_context(share(self.explainer, crew, folder))
             self.progress.end()
@@ -282,17 +306,13 @@ class _Run:
         self,
         handle: Shared[Explainer[Any]],
         jobs: list[_Job],
-        root: np.random.SeedSequence,
         as_rows: bool,
         crew: Workers,
     ) -> list[_Task]:
         """The targets of a round in pieces."""
         length = max(1, len(jobs) // (_TASKS_PER_WORKER * crew.n_workers))
         pieces = [jobs[i : i + length] for i in range(0, len(jobs), length)]
-        return [
-            _Task(handle, piece, [_seed(root, job.name) for job in piece], self.max_seconds, as_rows)
-            for piece in pieces
-        ]
+        return [_Task(handle, piece, self.max_seconds, as_rows) for piece in pieces]
 
     def _wants_processes(self, seconds: float, n_left: int) -> bool:
         """Whether threads would mostly wait for each other, and the rest is long enough to start processes."""
@@ -327,22 +347,21 @@ def _attributes(explainer: Any) -> dict[str, Any]:
     return plain
 
 
-def _jobs(targets: Any) -> Iterator[_Job]:
-    """Names and instances of the targets."""
+def _read_targets(targets: Any) -> "_Targets":
     if isinstance(targets, Mapping):
-        yield from (_Job(plain_name(name), instance) for name, instance in targets.items())
-    elif is_frame(targets):
+        instances = list(targets.values())
+        return _Targets([plain_name(name) for name in targets], instances.__getitem__)
+    if is_frame(targets):
         frame = read_frame(targets)
-        yield from (_Job(row, frame[row : row + 1].to_native()) for row in range(len(frame)))
-    elif getattr(targets, "ndim", 1) > 1:  # rows of an array, dense or sparse
-        yield from (_Job(row, targets[row]) for row in range(targets.shape[0]))
-    elif isinstance(targets, str | bytes) or not isinstance(targets, Iterable):
+        return _Targets(range(len(frame)), lambda row: frame[row : row + 1].to_native())
+    if getattr(targets, "ndim", 1) > 1:  # rows of an array, dense or sparse
+        return _Targets(range(targets.shape[0]), targets.__getitem__)
+    if isinstance(targets, str | bytes) or not isinstance(targets, Iterable):
         raise InputError(f"targets must be several: a list of names or the rows of a table, got {targets!r}")
-    else:
-        for position, target in enumerate(targets):
-            name = plain_name(target)
-            # instances without a name, such as images, are called by their position
-            yield _Job(name, name) if isinstance(name, Hashable) else _Job(position, target)
+    given = [plain_name(target) for target in targets]
+    # instances without a name, such as images, are called by their position
+    names = [target if isinstance(target, Hashable) else position for position, target in enumerate(given)]
+    return _Targets(names, given.__getitem__)
 
 
 def _seed(root: np.random.SeedSequence, name: Hashable) -> int:
@@ -356,21 +375,21 @@ def _work(task: _Task) -> _Done:
     """Explain the targets of a task."""
     with _warnings_per_target():
         outcomes = []
-        for job, seed in zip(task.jobs, task.seeds, strict=True):
-            outcomes.append(_explain(task, job, seed))
+        for job in task.jobs:
+            outcomes.append(_explain(task, job))
             if interrupted():
                 raise KeyboardInterrupt
     return _Done(encode(outcomes) if task.as_rows else outcomes, [outcome.seconds for outcome in outcomes])
 
 
-def _explain(task: _Task, job: _Job, seed: int) -> Outcome:
+def _explain(task: _Task, job: _Job) -> Outcome:
     began = time.monotonic()
     explanation, error = None, None
     caught: list[str] = []
     token = _caught.set(caught)
     try:
         deadline = Deadline(task.max_seconds, interrupted)
-        explanation = task.explainer.thing.explain(job.argument, random_state=seed, progress=deadline)
+        explanation = task.explainer.thing.explain(job.argument, random_state=job.seed, progress=deadline)
     except TimeIsUp:
         error = ("TimeIsUp", f"no result within {task.max_seconds} seconds")
     except Exception as failed:

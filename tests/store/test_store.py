@@ -291,3 +291,22 @@ def test_what_is_no_store_is_told(tmp_path):
     with pytest.raises(kp.InputError, match=r"no store and not empty \(it holds 'thesis.doc'\)"):
         kp.explain_many(Noisy(), ["a"], store=tmp_path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.doc"]
+
+
+def test_columns_that_parts_do_not_share_are_joined(tmp_path):
+    class Varied(Noisy):
+        def explain(self, target, /, *, random_state=None, progress=None):
+            found = super().explain(target, random_state=random_state, progress=progress)
+            further = {"a": {"fact": 1}, "b": {"fact": 0.5, "word": "x"}, "c": {"word": None, "flag": True}}
+            object.__setattr__(found, "to_dict", lambda: {"schema": 1, **further[target]})
+            return found
+
+    for target in "abc":
+        store = kp.explain_many(Varied(), [target], store=tmp_path / "s")
+    frame = store.summary("pyarrow").to_pydict()
+    assert frame["fact"] == [1.0, 0.5, None]
+    assert frame["word"] == [None, "x", None]
+    assert frame["flag"] == [None, None, True]
+    with Writer(store.path, json.loads((store.path / "manifest.json").read_text())) as writer:
+        writer.merge()
+    assert kp.open_store(store.path).summary("pyarrow").to_pydict()["fact"] == [1.0, 0.5, None]

@@ -11,6 +11,7 @@ from ..errors import KeyPlayersError
 from .beliefs import beliefs
 from .demo import demo
 from .explain import ball, explain
+from .store import store
 
 app = typer.Typer(
     name="keyplayers",
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command()(beliefs)
 app.command()(explain)
 app.command()(ball)
+app.add_typer(store, name="store")
 app.command()(demo)
 
 

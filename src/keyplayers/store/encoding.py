@@ -222,12 +222,12 @@ def _target_row(outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _scalars(values: list[Any]) -> pa.Array:
-    """A column of facts; numbers are floating point, lest a round value change the type from part to part."""
+    """A column of facts."""
     kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float}:
+    if kinds == {int, float}:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    if kinds == {bool}:
-        return pa.array(values, pa.bool_())
+    if len(kinds) < 2:
+        return pa.array(values)
     return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 

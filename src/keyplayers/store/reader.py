@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
@@ -108,6 +109,10 @@ class Store(Mapping[Hashable, Explanation[Any]]):
         more = "".join(f", {counts[status]:,} {status}" for status in (PARTIAL, FAILED) if counts[status])
         return f"<Store {self.path}: {len(self):,} explanations{more}>"
 
+    def names(self) -> list[Hashable]:
+        """All targets, failed ones included."""
+        return list(self._targets())
+
     @property
     def counts(self) -> Counter[str]:
         """How many targets are "done", "partial" and "failed"."""
@@ -138,9 +143,9 @@ class Store(Mapping[Hashable, Explanation[Any]]):
         Parameters
         ----------
         backend
-            "pandas", "polars" or "pyarrow".
+            "pandas", "polars", "pyarrow", or "dict": columns as lists, names of all types as they are.
         """
-        return make_frame(with_names(self._read_targets(None), "target", "top_player"), backend)
+        return _frame(with_names(self._read_targets(None), "target", "top_player"), backend)
 
     @property
     def players(self) -> ds.Dataset:
@@ -161,13 +166,13 @@ class Store(Mapping[Hashable, Explanation[Any]]):
         Parameters
         ----------
         backend
-            "pandas", "polars" or "pyarrow".
+            As for `summary`.
         top
             The most important players of each target only.
         """
         chosen = None if top is None else ds.field("rank") <= top
         table = self._retried(lambda: self.players.to_table(filter=chosen))
-        return make_frame(with_names(table, "target", "player"), backend)
+        return _frame(with_names(table, "target", "player"), backend)
 
     def recurring(self, backend: str = "pandas", *, top: int | None = None) -> Any:
         """Which players recur: a frame, first those who make a difference to most targets.
@@ -179,7 +184,7 @@ class Store(Mapping[Hashable, Explanation[Any]]):
         top
             Count a player for a target only where it is among the target's `top` most important ones.
         """
-        return make_frame(self._retried(lambda: views.recurring(self.players, top)), backend)
+        return _frame(self._retried(lambda: views.recurring(self.players, top)), backend)
 
     def similar(
         self, target: Hashable | None = None, *, k: int = 10, at_least: float = 0.0, backend: str = "pandas"
@@ -201,7 +206,7 @@ class Store(Mapping[Hashable, Explanation[Any]]):
         """
         if target is not None and target not in self:
             raise UnknownNameError(f"there is no explanation of {target!r} in {self.path}")
-        return make_frame(self._retried(lambda: views.similar(self.players, target, k, at_least)), backend)
+        return _frame(self._retried(lambda: views.similar(self.players, target, k, at_least)), backend)
 
     def _read_targets(self, columns: list[str] | None) -> pa.Table:
         """The table of targets, without the explanations themselves."""
@@ -247,3 +252,15 @@ class Store(Mapping[Hashable, Explanation[Any]]):
             except FileNotFoundError:
                 self.refresh()
         raise FileFormatError(f"{self.path}: its files keep disappearing")
+
+
+def _frame(columns: Mapping[str, Any], backend: str) -> Any:
+    if backend != "dict":
+        return make_frame(columns, backend)
+    lists: dict[str, list[Any]] = {}
+    for name, column in columns.items():
+        if isinstance(column, list):
+            lists[name] = column
+        else:
+            lists[name] = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+    return lists

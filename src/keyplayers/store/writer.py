@@ -1,6 +1,7 @@
 """The one writer of a store: takes the lock, mends what a killed writer left, commits, merges small parts."""
 
 import json
+import secrets
 import shutil
 import warnings
 from collections.abc import Collection, Hashable, Mapping
@@ -35,6 +36,8 @@ from .parts import (
 
 # version of the layout
 FORMAT = 1
+# bits of a fresh seed: a number that can be given again as ``random_state``, and that any reader of JSON keeps
+_SEED_BITS = 52
 # Parts below this size are small; so many of them are merged. A night of rounds of a few seconds makes thousands
 # of parts, and every reader opens each.
 _SMALL_BYTES = 2**23
@@ -145,7 +148,7 @@ class Writer:
             self._check(read_manifest(self.path))
         else:
             if self.made_with["seed"] is None:
-                self.made_with["seed"] = seed_to_json(np.random.SeedSequence())
+                self.made_with["seed"] = seed_to_json(np.random.SeedSequence(secrets.randbits(_SEED_BITS)))
             written = {"format": FORMAT, "version": __version__, "created": _now(), **self.made_with}
             write_atomically(manifest, json.dumps(written, indent=1, ensure_ascii=False).encode())
         self._mend()
