@@ -73,7 +73,7 @@ def test_the_explainer_says_whether_it_wants_processes():
 
 
 def test_many_small_targets_move_on_to_processes(monkeypatch, expected):
-    monkeypatch.setattr("keyplayers.batch._WORTH_PROCESSES_SECONDS", 0)
+    monkeypatch.setattr("keyplayers.rounds._WORTH_PROCESSES_SECONDS", 0)
     found = kp.explain_many(Noisy(), NAMES, random_state=5, n_jobs=2)
     assert values(found) == expected
     here = [ex.worker.split("/")[0] == str(os.getpid()) for ex in found]

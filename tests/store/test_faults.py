@@ -265,7 +265,7 @@ def test_a_crash_between_any_two_steps_loses_no_target_and_doubles_none(tmp_path
         pass
 
     monkeypatch.setattr("keyplayers.store.writer._MANY", 4)
-    monkeypatch.setattr("keyplayers.batch._GROWTH", 1.0)  # rounds of two targets
+    monkeypatch.setattr("keyplayers.rounds._GROWTH", 1.0)  # rounds of two targets
     step = 0
     while True:
         path, left, done = tmp_path / f"s{step}", step, {"steps": 0}
