@@ -12,6 +12,7 @@ from .beliefs import beliefs
 from .demo import demo
 from .explain import ball, explain
 from .explain_model import explain_model
+from .store import store
 
 app = typer.Typer(
     name="keyplayers",
@@ -26,6 +27,7 @@ app.command()(beliefs)
 app.command()(explain)
 app.command()(ball)
 app.command()(explain_model)
+app.add_typer(store, name="store")
 app.command()(demo)
 
 

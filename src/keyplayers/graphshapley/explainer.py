@@ -1,5 +1,6 @@
 """`GraphShapley`: why does the field believe this of the target?"""
 
+import hashlib
 import warnings
 from collections.abc import Hashable
 from functools import cached_property
@@ -90,6 +91,9 @@ class GraphShapley:
     [('A', 1.516...), ('C', -0.523...)]
     """
 
+    #: kernels release the GIL: many targets are spread over threads
+    prefer = "threads"
+
     def __init__(
         self,
         mrf: MarkovRandomField,
@@ -177,6 +181,20 @@ class GraphShapley:
             chosen, reason = choose_engine(game, self.method, self.request)
             result, engine = chosen.play(game, self.request, random_state, progress), chosen.name
         return self._tell(game, result, engine, reason, observed, random_state)
+
+    def prepare(self) -> None:
+        """Infer what all targets need, before workers ask for it at the same time."""
+        _ = self.beliefs, self._exact
+
+    def identity(self) -> tuple[dict[str, Any], str]:
+        """Settings, and a fingerprint of the field and of beliefs that were given: what decides the numbers."""
+        from ..mrf.storage import field_fingerprint
+
+        given = self._given
+        beliefs = b"" if given is None else np.ascontiguousarray(given.log_beliefs).tobytes()
+        fingerprint = hashlib.blake2b(field_fingerprint(self.mrf).encode() + beliefs, digest_size=16)
+        settings = {key: value for key, value in self._settings(None).items() if key not in ("seed", "version")}
+        return settings, fingerprint.hexdigest()
 
     def _game(self, around: Ball) -> Game:
         target = around.target
