@@ -144,8 +144,8 @@ def local_log_range(field: MarkovRandomField) -> float:
         return np.inf
     per_slot_range = _ranges(field.log_potentials, field.potential_offsets[:-1])[field.slots.tables >> 1]
     senders = np.repeat(np.arange(field.n_variables), np.diff(field.slots.offsets))
-    around = np.bincount(senders, per_slot_range, minlength=field.n_variables)
-    around = around + _ranges(field.log_priors, field.offsets[:-1])
+    per_variable = np.bincount(senders, per_slot_range, minlength=field.n_variables)
+    around = per_variable + _ranges(field.log_priors, field.offsets[:-1])
     return float(2 * around.max(initial=0.0) + around[0])
 
 
