@@ -496,8 +496,8 @@ def sample(n_draws, n_steps, refresh_every, rng, core, chain, pendant, tables, r
     """Draw coalitions, `n_steps` steps of the chain apart, and add up the contributions of their members.
 
     tally: counter [3] (draws so far, draws per batch, draws until the next refresh), sums [B, n] of the
-    contributions and visits [B, n] per batch, sums over all [n, 3] of the part due to the prior, the direction,
-    the squared contribution; smallest and largest worth and whether a zero was met [3].
+    contributions and visits [B, n] per batch, sums over all [n, 4] of the part due to the prior, the direction,
+    the squared and the absolute contribution; smallest and largest worth and whether a zero was met [3].
     When all B batches are full they are joined in pairs. Returns False where a coalition contradicts itself.
     """
     counter, batch_sums, batch_visits, totals, extremes = tally
@@ -535,4 +535,5 @@ def sample(n_draws, n_steps, refresh_every, rng, core, chain, pendant, tables, r
             totals[v, 0] += gains[row, 1]
             totals[v, 1] += gains[row, 2]
             totals[v, 2] += gains[row, 0] * gains[row, 0]
+            totals[v, 3] += abs(gains[row, 0])
     return True

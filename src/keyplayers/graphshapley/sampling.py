@@ -48,6 +48,10 @@ STD_ERROR_GOAL = 0.01
 MAX_EVALS = 200_000
 # Chains disagree where the differences between them would arise by chance less often than this (for any player).
 _DISAGREEMENT = 1e-4
+# Effective number of contributions, (Σ|y|)²/Σy², below which a standard error may be luck.
+_FEW = 50.0
+# Contributions whose variance is at most this share of their mean's square differ by rounding.
+_ROUNDING = 1e-12
 # Seconds between two signs of life.
 _BLOCK_SECONDS = 0.2
 
@@ -141,8 +145,16 @@ def sample_game(
         raise InputError(f"std_error_goal must be positive, got {std_error_goal}")
     if std_error_goal is None:
         std_error_goal = STD_ERROR_GOAL if max_evals is None else 0.0
+    if game.ball.n_variables == 1:
+        return _nothing()
     sampler = Sampler(game, random_state=random_state, n_jobs=n_jobs)
     return sampler.run(max_evals or MAX_EVALS, std_error_goal, progress or Silent())
+
+
+def _nothing() -> EngineResult:
+    """The result where the target is alone."""
+    empty = np.zeros(0)
+    return EngineResult(empty, empty, empty, empty, empty, empty, 0, np.inf, -np.inf, meets_zero=False)
 
 
 class Sampler:
@@ -220,12 +232,21 @@ class Sampler:
         used = [_used_batches(chain.tally[0]) for chain in self.chains]
         sums = np.concatenate([chain.tally[1][:n] for chain, n in zip(self.chains, used, strict=True)])
         visits = np.concatenate([chain.tally[2][:n] for chain, n in zip(self.chains, used, strict=True)])
-        squares = sum((chain.tally[3][:, 2] for chain in self.chains), np.zeros(len(self.labels)))
+        totals = sum((chain.tally[3] for chain in self.chains), np.zeros((len(self.labels), 4)))
         n_labels = int(self.labels.max()) + 1
-        pooled = [_pool(self.labels, n_labels, array) for array in (sums, visits, squares[None])]
+        sums, by_label_visits, moments = (_pool(self.labels, n_labels, rows) for rows in (sums, visits, totals.T))
         silent = np.ones(n_labels, dtype=bool)
         silent[self.labels[~self.silent]] = False
-        by_label = ratio_estimate(pooled[0], pooled[1], pooled[2][0], np.repeat(np.arange(_CHAINS), used), silent)
+        extremes = np.stack([chain.tally[4] for chain in self.chains])
+        by_label = ratio_estimate(
+            sums,
+            by_label_visits,
+            squares=moments[2],
+            magnitudes=moments[3],
+            spread=float(extremes[:, 1].max() - extremes[:, 0].min()),
+            chain_of=np.repeat(np.arange(_CHAINS), used),
+            silent=silent,
+        )
         return Estimate(
             by_label.values[self.labels],
             by_label.std_errors[self.labels],
@@ -254,7 +275,7 @@ class Sampler:
             np.array([0, 1, 0]),
             np.zeros((_BATCHES, n)),
             np.zeros((_BATCHES, n)),
-            np.zeros((n, 3)),
+            np.zeros((n, 4)),
             np.array([np.inf, -np.inf, 0.0]),
         )
         rows = (integers[0], integers[1], integers[2], integers[3], integers[4])
@@ -291,7 +312,7 @@ class Sampler:
             self.contradiction = True
 
     def _result(self, estimate: Estimate, partial: bool) -> EngineResult:
-        totals = sum((chain.tally[3] for chain in self.chains), np.zeros((len(self.labels), 3)))
+        totals = sum((chain.tally[3] for chain in self.chains), np.zeros((len(self.labels), 4)))
         n_labels = int(self.labels.max()) + 1
         pooled = _pool(self.labels, n_labels, totals[:, :2].T)
         visits = _pool(self.labels, n_labels, estimate.visits[None])[0]
@@ -335,15 +356,26 @@ class Sampler:
         }
 
 
-def ratio_estimate(sums: Floats, visits: Floats, squares: Floats, chain_of: Ints, silent: Bools) -> Estimate:
+def ratio_estimate(
+    sums: Floats,
+    visits: Floats,
+    *,
+    squares: Floats,
+    magnitudes: Floats,
+    spread: float,
+    chain_of: Ints,
+    silent: Bools,
+) -> Estimate:
     """Ratio estimates ΣY/ΣN with standard errors from batches, and whether the chains agree.
 
     Parameters
     ----------
     sums, visits
         [B, n] Y and N: summed contributions and visits of each player in each batch.
-    squares
-        [n] summed squares of single contributions.
+    squares, magnitudes
+        [n] summed squares and summed absolute values of single contributions.
+    spread
+        How far the worth varied over the coalitions seen.
     chain_of
         [B] the chain of each batch.
     silent
@@ -362,9 +394,12 @@ def ratio_estimate(sums: Floats, visits: Floats, squares: Floats, chain_of: Ints
             # only the chains as wholes can then be trusted to be independent
             variance = np.maximum(variance, n_chains / (n_chains - 1) * (by_chain**2).sum(axis=0) / total**2)
             degrees = n_chains - 1
-        # a player with the same contribution in every coalition: what is left is rounding
         single = np.maximum(squares / total - values**2, 0.0)
-        effective = np.where(variance > 0, single / variance, np.inf)
+        effective = np.where(single > _ROUNDING * values**2, single / variance, np.inf)
+        # Where a few large contributions make up the sum (minor players have heavy tails) the standard error
+        # may be small by luck: allow for one coalition more in which the player decides all.
+        weighty = magnitudes**2 / squares
+        variance = np.where(weighty >= _FEW, variance, variance + (spread / total) ** 2)
     std_errors = np.sqrt(variance) if degrees > 0 else np.full(len(values), np.nan)
     std_errors[total == 0] = np.nan
     values[silent], std_errors[silent], effective[silent] = 0.0, 0.0, np.inf
@@ -445,10 +480,11 @@ def _pendant(game: Game, packed: PackedField, branches: Branches) -> tuple[Penda
     n = field.n_variables
     silent = np.zeros(n, dtype=bool)
     telling_below = np.zeros(n, dtype=bool)
-    up_tables = field.slots.tables[branches.up_slots]
-    parents = field.slots.neighbours[branches.up_slots]
+    parents = np.zeros(n, dtype=np.int64)
+    parents[branches.order] = field.slots.neighbours[branches.up_slots[branches.order]]
+    even = packed.even[field.slots.tables]
     for v in branches.order.tolist():
-        silent[v] = packed.uniform[v] and packed.even[up_tables[v]] and not telling_below[v]
+        silent[v] = packed.uniform[v] and even[branches.up_slots[v]] and not telling_below[v]
         if not silent[v]:
             telling_below[parents[v]] = True
     kids = branches.order[~silent[branches.order]]

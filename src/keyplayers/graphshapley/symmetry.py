@@ -30,9 +30,8 @@ def find_branches(field: MarkovRandomField, packed: PackedField) -> Branches:
     kinds = np.full(field.n_variables, -1, dtype=np.int64)
     behind: dict[int, list[int]] = {}
     known: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    parents = slots.neighbours[up_slots]
     for v in order.tolist():
-        parent = int(parents[v])
+        parent = int(slots.neighbours[up_slots[v]])
         log_weights[parent] += np.logaddexp(0.0, log_weights[v])
         key = (int(priors[v]), int(tables[up_slots[v]]), tuple(sorted(behind.pop(v, ()))))
         kinds[v] = known.setdefault(key, len(known))
