@@ -492,7 +492,9 @@ def evaluate(n_rows, rows, field, linear, game, work, gains):
 
 
 @kernel
-def sample(n_draws, n_steps, refresh_every, rng, core, chain, pendant, tables, rows, field, linear, game, work, tally):
+def sample(
+    n_draws, n_steps, refresh_every, rng, core, chain, pendant, tables, rows, field, linear, game, work, tally
+):
     """Draw coalitions, `n_steps` steps of the chain apart, and add up the contributions of their members.
 
     tally: counter [3] (draws so far, draws per batch, draws until the next refresh), sums [B, n] of the
@@ -524,10 +526,10 @@ def sample(n_draws, n_steps, refresh_every, rng, core, chain, pendant, tables, r
             counter[1] *= 2
         b = counter[0] // counter[1]
         counter[0] += 1
-        extremes[0] = min(extremes[0], worth)
-        extremes[1] = max(extremes[1], worth)
-        if meets_zero:
-            extremes[2] = 1.0
+        if n_rows > 1:  # the target alone is no coalition
+            extremes[0] = min(extremes[0], worth)
+            extremes[1] = max(extremes[1], worth)
+            extremes[2] = max(extremes[2], 1.0 if meets_zero else 0.0)
         for row in range(1, n_rows):
             v = rows[0][row]
             batch_sums[b, v] += gains[row, 0]

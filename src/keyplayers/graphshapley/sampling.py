@@ -15,7 +15,7 @@ from scipy import stats
 
 from ..arrays import Bools, Floats, Ints
 from ..errors import ContradictionError, InputError
-from ..parallel import run_tasks
+from ..parallel import n_threads, thread_map
 from ..progress import Progress, Silent
 from ..seeding import RandomState, child, seed_sequence
 from . import _sampling_kernels as kernels
@@ -163,7 +163,7 @@ class Sampler:
     def __init__(self, game: Game, *, random_state: RandomState = None, n_jobs: int | None = None) -> None:
         field = game.ball.field
         self.game = game
-        self.n_jobs = n_jobs
+        self.n_workers = min(_CHAINS, n_threads(n_jobs))
         self.packed = pack_field(field)
         self.linear = is_smooth(field)
         branches = find_branches(field, self.packed)
@@ -177,7 +177,8 @@ class Sampler:
         self.contradiction = False
         root = seed_sequence(random_state)
         self.chains = [self._start(np.random.default_rng(child(root, c)), c) for c in range(_CHAINS)]
-        walked = run_tasks(self._settle, range(_CHAINS), n_jobs=n_jobs, prefer="threads")
+        with thread_map(self.n_workers) as spread:
+            walked = spread(self._settle, range(_CHAINS))
         longest = max(1.0, max(walked)) / max(1, self.n_steps)
         for chain in self.chains:
             chain.refresh_every = max(1, math.ceil(longest / _REFRESH_COST))
@@ -209,23 +210,22 @@ class Sampler:
     def advance(self, n_draws: int, progress: Progress) -> None:
         """Continue every chain to `n_draws` draws, in blocks short enough for signs of life."""
         block = 16
-        while (done := self.chains[0].n_draws) < n_draws:
-            block = min(block, n_draws - done)
-            began = time.perf_counter()
-            run_tasks(
-                lambda chain: self._draw(chain, done + block - chain.n_draws),  # noqa: B023
-                self.chains,
-                n_jobs=self.n_jobs,
-                prefer="threads",
+        with thread_map(self.n_workers) as spread:
+            while (done := self.chains[0].n_draws) < n_draws:
+                goal = min(done + block, n_draws)
+                began = time.perf_counter()
+                spread(lambda chain: self._draw(chain, goal - chain.n_draws), self.chains)  # noqa: B023
+                self._refuse_contradiction()
+                progress.advance((goal - done) * _CHAINS)
+                seconds = max(time.perf_counter() - began, 1e-4)
+                block = max(1, int((goal - done) * min(4.0, _BLOCK_SECONDS / seconds)))
+
+    def _refuse_contradiction(self) -> None:
+        if self.contradiction:
+            raise ContradictionError(
+                f"a coalition around {self.game.ball.target!r} excludes every assignment of its variables: "
+                "priors, potentials and evidence contradict each other"
             )
-            if self.contradiction:
-                raise ContradictionError(
-                    f"a coalition around {self.game.ball.target!r} excludes every assignment of its variables: "
-                    "priors, potentials and evidence contradict each other"
-                )
-            progress.advance(block * _CHAINS)
-            seconds = max(time.perf_counter() - began, 1e-4)
-            block = max(1, int(block * min(4.0, _BLOCK_SECONDS / seconds)))
 
     def estimate(self) -> Estimate:
         """What the draws so far say."""
@@ -243,7 +243,7 @@ class Sampler:
             by_label_visits,
             squares=moments[2],
             magnitudes=moments[3],
-            spread=float(extremes[:, 1].max() - extremes[:, 0].min()),
+            spread=max(0.0, float(extremes[:, 1].max() - extremes[:, 0].min())),
             chain_of=np.repeat(np.arange(_CHAINS), used),
             silent=silent,
         )
