@@ -1,5 +1,7 @@
 """Games for the tests of engines: random balls, the karate club, traps for chains."""
 
+from itertools import pairwise
+
 import numpy as np
 
 import keyplayers as kp
@@ -103,7 +105,7 @@ def trap_game(n_light=1, n_leaves=16, worth="symmetric_kl"):
     edges, priors = [], {"X": odds(0.0), "h": odds(0.8)}
     for side, pull in (("a", 3.0), ("b", -3.0)):
         way = ["X", *(f"{side}{i}" for i in range(n_light)), "h"]
-        edges += list(zip(way[:-1], way[1:], strict=True))
+        edges += pairwise(way)
         priors |= {name: odds(pull) for name in way[1:-1]}
     edges += [("h", f"leaf{i}") for i in range(n_leaves)]
     priors |= {f"leaf{i}": odds(0.8) for i in range(n_leaves)}

@@ -45,13 +45,13 @@ def test_calibration_over_seeds():
     references = [enumerate_coalitions(game, max_evals=10**7).values for game in games[:12]]
     games += [clustered_game(seed) for seed in range(6)]
     assert sum(game.ball.n_cycles > 50 for game in games) >= 4
-    references += [sample_game(game, max_evals=120_000, random_state=999).values for game in games[12:]]
+    references += [sample_game(game, max_evals=80_000, random_state=999).values for game in games[12:]]
     z, covered = [], []
     for game, reference in zip(games, references, strict=True):
         largest = np.argsort(-np.abs(reference))[:10]
         for seed in range(200):
             sampler = Sampler(game, random_state=seed, n_jobs=1)
-            sampler.advance(160, Silent())
+            sampler.advance(128, Silent())
             estimate = sampler.estimate()
             errors = estimate.std_errors[1:][largest]
             known = errors > 1e-10
@@ -208,12 +208,16 @@ def test_chains_that_disagree_are_marked():
     visits = np.ones((64, 3))
     chain_of = np.repeat(np.arange(4), 16)
     common = {"chain_of": chain_of, "spread": 0.0, "silent": np.zeros(3, dtype=bool)}
-    squares, magnitudes = (sums**2).sum(axis=0), np.abs(sums).sum(axis=0)
-    together = sampling.ratio_estimate(sums, visits, squares=squares, magnitudes=magnitudes, **common)
+
+    def estimate():
+        squares, magnitudes = (sums**2).sum(axis=0), np.abs(sums).sum(axis=0)
+        return sampling.ratio_estimate(sums, visits, squares=squares, magnitudes=magnitudes, **common)
+
+    together = estimate()
     assert together.chains_agree
     assert together.degrees == 63
     sums[:16, 1] += 5.0
-    apart = sampling.ratio_estimate(sums, visits, squares=squares, magnitudes=magnitudes, **common)
+    apart = estimate()
     assert not apart.chains_agree
     assert apart.degrees == 3
     assert apart.std_errors[1] > 0.5 > 2 * together.std_errors[1]

@@ -175,7 +175,7 @@ def settle(n_rounds, n_steps, spanning, rng, core, chain):
 
     Returns the mean number of steps that `refresh` walked.
     """
-    up_slots, inside, n_children, marks = chain
+    up_slots, inside, n_children, _ = chain
     members = core[5]
     for v in members:
         inside[v] = spanning or v == 0
@@ -184,7 +184,7 @@ def settle(n_rounds, n_steps, spanning, rng, core, chain):
     if members.shape[0] < 2:
         return 0.0
     walked = 0
-    for i in range(n_rounds):
+    for _ in range(n_rounds):
         walked += refresh(rng, core, chain)
         edge_steps(n_steps, rng, core, chain)
     return walked / max(n_rounds, 1)
@@ -194,7 +194,7 @@ def settle(n_rounds, n_steps, spanning, rng, core, chain):
 def grow_rows(rng, core, chain, pendant, tables, rows):
     """Write the chain's tree as rows, with trees that dangle from it drawn anew. Returns the number of rows."""
     neighbours, members = core[3], core[5]
-    up_slots, inside, n_children, marks = chain
+    up_slots, inside = chain[0], chain[1]
     kid_offsets, kids, kid_slots, kid_chances = pendant
     variables, parents, row_tables, first, following = rows
     for v in members:
@@ -330,7 +330,7 @@ def up_pass(n_rows, rows, field, linear, work):
     """
     n_states, log_priors, uniform, psi, log_psi, even, off_diagonal = field
     variables, parents, row_tables = rows[0], rows[1], rows[2]
-    sums, zeros, messages, telling, rests, logits, terms = work
+    sums, zeros, messages, telling, _, logits, terms = work
     for row in range(n_rows):
         telling[row] = False
         for x in range(n_states[variables[row]]):
@@ -376,9 +376,9 @@ def down_rows(row, rows, field, linear, work, worthless):
     and the row's state z, the belief is Σ_z R(x, z) p(z), p being the row's prior times its messages. Rows of R
     are kept divided by `worthless`(x), the belief's weight without the row (logarithms, written).
     """
-    n_states, log_priors, uniform, psi, log_psi, even, off_diagonal = field
+    n_states, log_priors, _, psi, log_psi, _, off_diagonal = field
     variables, parents, row_tables = rows[0], rows[1], rows[2]
-    sums, zeros, messages, telling, rests, logits, terms = work
+    sums, zeros, messages, _, rests, logits, terms = work
     v, parent, table = variables[row], parents[row], row_tables[row] ^ 1
     u = variables[parent]
     k, k_up, k_target = n_states[v], n_states[u], n_states[0]
@@ -433,7 +433,7 @@ def down_rows(row, rows, field, linear, work, worthless):
 def without_prior(row, rows, field, linear, work, flattened):
     """Logarithms of the target's belief were the row's prior uniform, unnormalised. Writes flattened [K]."""
     n_states = field[0]
-    sums, zeros, messages, telling, rests, logits, terms = work
+    sums, zeros, _, _, rests, logits, terms = work
     k, k_target = n_states[rows[0][row]], n_states[0]
     width = rests.shape[2] - 1
     top = -np.inf
@@ -506,7 +506,7 @@ def sample(
     n_batches = batch_sums.shape[0]
     gains = np.zeros((rows[0].shape[0], 3))
     has_chain = core[5].shape[0] > 1
-    for draw in range(n_draws):
+    for _ in range(n_draws):
         if has_chain:
             edge_steps(n_steps, rng, core, chain)
             counter[2] -= 1

@@ -387,15 +387,17 @@ def ratio_estimate(
         values = sums.sum(axis=0) / total
         residuals = sums - values * visits
         variance = n_batches / max(n_batches - 1, 1) * (residuals**2).sum(axis=0) / total**2
-        p_agreement, by_chain, n_chains = _compare_chains(residuals, chain_of)
+        # a player whose contribution is always the same: what is left is rounding
+        single = np.maximum(squares / total - values**2, 0.0)
+        varies = single > _ROUNDING * (values**2 + spread**2)
+        p_agreement, by_chain, n_chains = _compare_chains(residuals[:, varies], residuals, chain_of)
         agree = p_agreement >= _DISAGREEMENT
         degrees = n_batches - 1
         if not agree:
             # only the chains as wholes can then be trusted to be independent
             variance = np.maximum(variance, n_chains / (n_chains - 1) * (by_chain**2).sum(axis=0) / total**2)
             degrees = n_chains - 1
-        single = np.maximum(squares / total - values**2, 0.0)
-        effective = np.where(single > _ROUNDING * values**2, single / variance, np.inf)
+        effective = np.where(varies, single / variance, np.inf)
         # Where a few large contributions make up the sum (minor players have heavy tails) the standard error
         # may be small by luck: allow for one coalition more in which the player decides all.
         weighty = magnitudes**2 / squares
@@ -406,23 +408,19 @@ def ratio_estimate(
     return Estimate(values, std_errors, total, effective, degrees, bool(agree), float(p_agreement))
 
 
-def _compare_chains(residuals: Floats, chain_of: Ints) -> tuple[float, Floats, int]:
+def _compare_chains(tested: Floats, residuals: Floats, chain_of: Ints) -> tuple[float, Floats, int]:
     """An F test of means of chains against batches within chains, Bonferroni over players; sums per chain."""
     chains, counts = np.unique(chain_of, return_counts=True)
-    by_chain = np.stack([residuals[chain_of == c].sum(axis=0) for c in chains])
     n_chains, n_batches = len(chains), len(residuals)
+    by_chain = np.stack([residuals[chain_of == c].sum(axis=0) for c in chains])
     within_degrees = n_batches - n_chains
-    if n_chains < 2 or within_degrees < 1:
+    if n_chains < 2 or within_degrees < 1 or not tested.size:
         return 1.0, by_chain, n_chains
-    means = by_chain / counts[:, None]
+    means = np.stack([tested[chain_of == c].mean(axis=0) for c in chains])
     between = (counts[:, None] * means**2).sum(axis=0) / (n_chains - 1)
-    within = ((residuals - means[np.searchsorted(chains, chain_of)]) ** 2).sum(axis=0) / within_degrees
-    rounding = np.finfo(float).eps * np.abs(residuals).max(axis=0, initial=0.0)
-    tested = within > rounding**2
-    if not tested.any():
-        return 1.0, by_chain, n_chains
-    p = stats.f.sf(between[tested] / within[tested], n_chains - 1, within_degrees)
-    return min(1.0, float(p.min()) * int(tested.sum())), by_chain, n_chains
+    within = ((tested - means[np.searchsorted(chains, chain_of)]) ** 2).sum(axis=0) / within_degrees
+    p = stats.f.sf(between / within, n_chains - 1, within_degrees)
+    return min(1.0, float(p.min()) * len(p)), by_chain, n_chains
 
 
 def _is_precise(estimate: Estimate, goal: float) -> bool:

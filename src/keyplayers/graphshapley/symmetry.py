@@ -17,7 +17,7 @@ class Branches(NamedTuple):
     up_slots: Ints  # [n] slot by which each hangs on another, -1 for the rest
     stays: Bools  # [n] whether a variable is part of the rest; the target always is
     log_weights: Floats  # [n] log N(v), N(v) = Π_children (1 + N(child)): subtrees that hang at v
-    kinds: Ints  # [n] equal for variables that dangle alike: prior, potential upwards and branches behind; -1 for the rest
+    kinds: Ints  # [n] equal where prior, potential upwards and branches behind are; -1 for the rest
 
 
 def find_branches(field: MarkovRandomField, packed: PackedField) -> Branches:
