@@ -43,9 +43,11 @@ _RUN_IN = 20
 _REFRESH_COST = 10.0
 # Players whose standard errors decide when to stop.
 _WATCHED = 5
-# What the engine aims at unless told otherwise: standard errors as a share of the largest value, and coalitions.
-STD_ERROR_GOAL = 0.01
-MAX_EVALS = 200_000
+# What the engine aims at unless told otherwise: standard errors of the watched players as a share of the largest
+# value. It stops short of that after so many draws times variables (some seconds), but not before so many draws.
+_RELATIVE_GOAL = 0.01
+_MAX_WORK = 10_000_000
+_MIN_DRAWS = 2_000
 # Chains disagree where the differences between them would arise by chance less often than this (for any player).
 _DISAGREEMENT = 1e-4
 # Effective number of contributions, (Σ|y|)²/Σy², below which a standard error may be luck.
@@ -121,10 +123,10 @@ def sample_game(
     Parameters
     ----------
     max_evals
-        Coalitions to draw at most; default 200,000.
+        Coalitions to draw at most; default: as many as take some seconds.
     std_error_goal
-        Stop when the standard errors of the five largest values are at most this share of the largest value.
-        Default: 0.01, or none where `max_evals` is given.
+        Stop when the standard errors of the five largest values are at most this, in the unit of the worth.
+        Default: one hundredth of the largest value, or no goal where `max_evals` is given.
     n_jobs
         Threads over the chains; the numbers do not depend on it.
 
@@ -143,18 +145,30 @@ def sample_game(
         raise InputError(f"max_evals must be at least 1, got {max_evals}")
     if std_error_goal is not None and not std_error_goal > 0:
         raise InputError(f"std_error_goal must be positive, got {std_error_goal}")
-    if std_error_goal is None:
-        std_error_goal = STD_ERROR_GOAL if max_evals is None else 0.0
     if game.ball.n_variables == 1:
-        return _nothing()
+        return EngineResult.zeros(0)
     sampler = Sampler(game, random_state=random_state, n_jobs=n_jobs)
-    return sampler.run(max_evals or MAX_EVALS, std_error_goal, progress or Silent())
+    goal = Goal(std_error_goal, relative=_RELATIVE_GOAL if std_error_goal is None and max_evals is None else None)
+    most = max_evals or max(_MIN_DRAWS, _MAX_WORK // game.ball.n_variables)
+    return sampler.run(most, goal, progress or Silent())
 
 
-def _nothing() -> EngineResult:
-    """The result where the target is alone."""
-    empty = np.zeros(0)
-    return EngineResult(empty, empty, empty, empty, empty, empty, 0, np.inf, -np.inf, meets_zero=False)
+@dataclass(frozen=True)
+class Goal:
+    """When values are precise enough: standard errors of the largest ones. None: never."""
+
+    std_error: float | None  # in the unit of the worth
+    relative: float | None = None  # as a share of the largest value
+
+    def is_met(self, estimate: Estimate) -> bool:
+        """Whether to stop; never while the chains disagree."""
+        values, errors = estimate.values[1:], estimate.std_errors[1:]
+        if not estimate.chains_agree or np.isnan(values).all():
+            return False
+        allowed = self.std_error
+        if self.relative is not None:
+            allowed = self.relative * float(np.nanmax(np.abs(values)))
+        return allowed is not None and bool((errors[_largest(values)] <= allowed).all())
 
 
 class Sampler:
@@ -188,20 +202,20 @@ class Sampler:
         """Coalitions drawn by all chains."""
         return sum(chain.n_draws for chain in self.chains)
 
-    def run(self, max_evals: int, std_error_goal: float, progress: Progress) -> EngineResult:
+    def run(self, max_evals: int, goal: Goal, progress: Progress) -> EngineResult:
         """Draw until the goal is met or `max_evals` coalitions are drawn; Ctrl-C ends it early."""
         total = math.ceil(max_evals / _CHAINS)
         partial = False
         progress.begin("sampling coalitions", total * _CHAINS)
         estimate = None
         try:
-            goal = min(_FIRST_ROUND, total)
+            n_draws = min(_FIRST_ROUND, total)
             while True:
-                self.advance(goal, progress)
+                self.advance(n_draws, progress)
                 estimate = self.estimate()
-                if goal == total or _is_precise(estimate, std_error_goal):
+                if n_draws == total or goal.is_met(estimate):
                     break
-                goal = min(total, math.ceil(goal * _NEXT_ROUND))
+                n_draws = min(total, math.ceil(n_draws * _NEXT_ROUND))
         except KeyboardInterrupt:
             partial = True
         progress.end()
@@ -421,16 +435,6 @@ def _compare_chains(tested: Floats, residuals: Floats, chain_of: Ints) -> tuple[
     within = ((tested - means[np.searchsorted(chains, chain_of)]) ** 2).sum(axis=0) / within_degrees
     p = stats.f.sf(between / within, n_chains - 1, within_degrees)
     return min(1.0, float(p.min()) * len(p)), by_chain, n_chains
-
-
-def _is_precise(estimate: Estimate, goal: float) -> bool:
-    values, errors = estimate.values[1:], estimate.std_errors[1:]
-    if not len(values) or not goal:
-        return not len(values)
-    if not estimate.chains_agree:
-        return False
-    watched = _largest(values)
-    return bool((errors[watched] <= goal * np.nanmax(np.abs(values), initial=0.0)).all())
 
 
 def _largest(values: Floats) -> Ints:
