@@ -148,6 +148,8 @@ def test_refuses_what_it_cannot_do():
         [("X", "a")], {"a": [1, 1, 1]}, potential=[[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]
     )
     assert "two states" in why_not(make_game(mrf, "X", log_belief))
+    mrf = kp.MarkovRandomField.from_edges([("X", "a")], log_potential=[[1e6, 0.0], [0.0, 1e6]])
+    assert "strong" in why_not(make_game(mrf, "X", log_belief))
 
 
 def test_bounds_of_derivatives_are_bounds():

@@ -50,12 +50,15 @@ def explain(
         str | None, typer.Option(help="State that log_odds and probability speak of; default: the likeliest.")
     ] = None,
     contrast: Annotated[str | None, typer.Option(metavar="A,B", help="Why state A rather than B?")] = None,
-    method: Annotated[str, typer.Option(help="auto, or the name of an engine.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto, enumeration, convolution or sampling.")] = "auto",
     max_evals: Annotated[
         int | None, typer.Option(help="Most coalitions whose worth may be computed; default: a second or two.")
     ] = None,
     std_error_goal: Annotated[
         float | None, typer.Option(help="Standard error at which sampling may stop, in the worth's unit.")
+    ] = None,
+    max_ball: Annotated[
+        int | None, typer.Option(help="Most variables of the ball; of a larger one the likeliest to matter stay.")
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Explain exact marginals, where feasible.")] = False,
     beliefs: Annotated[
@@ -104,6 +107,7 @@ def explain(
             method=method,
             max_evals=max_evals,
             std_error_goal=std_error_goal,
+            max_ball=max_ball,
             beliefs=_find_beliefs(mrf, beliefs, exact, inference, jobs, progress),
             keep_coalitions=coalitions is not None,
         )
@@ -158,13 +162,16 @@ def _find_beliefs(
 
 
 def print_players(found: "Explanation[SubtreeGame]", top: int) -> None:
-    """The most important players as a table."""
+    """The most important players as a table; equal ones share a row."""
     import numpy as np
+
+    from ..graphshapley.record import first_of_groups, name_group
 
     game = found.structure
     if not len(found):
         return
-    shown = range(min(top, len(found)))
+    rows_of_all = first_of_groups(game)
+    shown = rows_of_all[:top]
     sampled = bool(np.nan_to_num(found.std_errors, nan=1.0).any())
     bounded = bool(np.nan_to_num(game.error_bounds, nan=1.0).any())
     columns = ["player", f"value ({found.unit})"]
@@ -172,11 +179,12 @@ def print_players(found: "Explanation[SubtreeGame]", top: int) -> None:
     columns += ["by its prior", "by its edges", f"pull to {game.direction_state}", "hops", "path"]
     rows = []
     for i in shown:
-        row: list[Any] = [found.players[i], float(found.values[i])]
+        row: list[Any] = [name_group(found.players, i, game), float(found.values[i])]
         row += [float(found.std_errors[i])] * sampled + [float(game.error_bounds[i])] * bounded
         row += [float(part[i]) for part in (game.probabilistic, game.topological, game.direction)]
         rows.append([*row, int(game.distances[i]), " - ".join(str(step) for step in game.paths[i])])
-    more = "" if len(rows) == len(found) else f" (top {len(rows)} of {len(found):,})"
+    n_shown = sum(len(game.equal_to(i)) for i in shown)
+    more = "" if n_shown == len(found) else f" (top {n_shown:,} of {len(found):,})"
     print_table(f"Key players of {found.target}{more}", columns, rows)
 
 
@@ -187,8 +195,9 @@ def summary(found: "Explanation[SubtreeGame]") -> list[str]:
     worth = f"worth alone {game.worth_alone:.4g}, of the ball "
     worth += "unknown" if game.worth_ball is None else f"{game.worth_ball:.4g}"
     count = _coalition_count(game.log10_coalition_bounds)
+    dropped = f"; {game.n_dropped:,} more variables were dropped" if game.n_dropped else ""
     return [
-        f"{ball}: {game.n_variables:,} variables, {game.n_edges:,} edges, {count}",
+        f"{ball}: {game.n_variables:,} variables, {game.n_edges:,} edges, {count}{dropped}",
         f"{game.engine}: {found.n_evaluations:,} evaluations ({game.engine_reason})",
         f"{game.worth}: {worth}" + ("; saturated" if game.saturated else ""),
     ]

@@ -48,6 +48,10 @@ TOLERANCE = 1e-6
 _STEPS = (1e-3, 0.25)
 # Bounds on the absolute derivatives 1 .. 6 of the logistic function.
 _LOGISTIC = np.array([0.25, 0.0962251, 0.125, 0.127684, 0.25, 0.408328])
+# Points on the grids of all messages together that are too many (each takes some 40 bytes on the way), at the
+# step that usually results.
+_MAX_POINTS = 3e7
+_USUAL_STEP = 0.03
 # sup |p^(k)(l) l| is at most this times sup |p^(k)(l)|, p being the logistic function: far out it is flat.
 _LOGISTIC_REACH = 1.7
 # Rounding of a value, in units of the largest worth.
@@ -97,6 +101,10 @@ def why_not(game: Game) -> str:
         return "not all variables of the ball have two states"
     if not np.isfinite(mrf.log_potentials).all():
         return "a potential has zeros"
+    tables = mrf.log_potentials.reshape(-1, 4)[mrf.potential_index]
+    ranges = np.abs(tables[:, 0] - tables[:, 1] - tables[:, 2] + tables[:, 3])
+    if (ranges / _USUAL_STEP).sum() > _MAX_POINTS:
+        return f"potentials are so strong (up to {ranges.max():,.0f} nats) that grids would not fit into memory"
     return ""
 
 

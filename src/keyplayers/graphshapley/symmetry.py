@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import Bools, Floats, Ints
 from ..mrf.field import MarkovRandomField
 from ._sampling_kernels import hang
-from .packing import PackedField
+from .packing import PackedField, pack_field
 
 
 class Branches(NamedTuple):
@@ -69,6 +69,14 @@ def equal_players(field: MarkovRandomField, packed: PackedField, branches: Branc
         key_of_branch = (int(labels[parent]), int(branches.kinds[v]))
         labels[v] = followers.setdefault(key_of_branch, len(twins) + 1 + len(followers))
     return labels
+
+
+def player_groups(field: MarkovRandomField) -> Ints:
+    """[n-1] labels of a ball's players, see `equal_players`."""
+    if field.n_variables == 1:
+        return np.zeros(0, dtype=np.int64)
+    packed = pack_field(field)
+    return equal_players(field, packed, find_branches(field, packed))[1:]
 
 
 def _prior_kinds(packed: PackedField) -> Ints:
