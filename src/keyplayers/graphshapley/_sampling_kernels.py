@@ -244,8 +244,8 @@ def log_sum(values, n):
 
 
 @kernel
-def worth_of(code, state, rival, log_belief, logits, shares, total, top, n_states):
-    """One worth of a belief: its logarithms are `logits` - top - log total, its entries `shares` / total.
+def worth_of(code, state, rival, log_belief, logits, row, shares, total, top, n_states):
+    """One worth of a belief: its logarithms are logits[row] - top - log total, its entries `shares` / total.
 
     The twin of worth.worth_of.
     """
@@ -255,9 +255,9 @@ def worth_of(code, state, rival, log_belief, logits, shares, total, top, n_state
     if code == SYMMETRIC_KL:
         worth = 0.0
         for x in range(n_states):
-            if logits[x] > -np.inf:
+            if logits[row, x] > -np.inf:
                 log_b = log_belief[x] if log_belief[x] > -np.inf else LOG_ZERO
-                worth -= (math.exp(log_belief[x]) - shares[x] / total) * (log_b - (logits[x] - log_total))
+                worth -= (math.exp(log_belief[x]) - shares[x] / total) * (log_b - (logits[row, x] - log_total))
             elif log_belief[x] > -np.inf:
                 worth -= math.exp(log_belief[x]) * abs(log_belief[x] - LOG_ZERO)
         return worth
@@ -265,46 +265,46 @@ def worth_of(code, state, rival, log_belief, logits, shares, total, top, n_state
         worth = 0.0
         for x in range(n_states):
             if log_belief[x] > -np.inf:
-                log_q = logits[x] - log_total if logits[x] > -np.inf else LOG_ZERO
+                log_q = logits[row, x] - log_total if logits[row, x] > -np.inf else LOG_ZERO
                 worth += math.exp(log_belief[x]) * log_q
         return worth
-    log_q = logits[state] - log_total if logits[state] > -np.inf else LOG_ZERO
+    log_q = logits[row, state] - log_total if logits[row, state] > -np.inf else LOG_ZERO
     if code == CONTRAST:
-        return log_q - (logits[rival] - log_total if logits[rival] > -np.inf else LOG_ZERO)
+        return log_q - (logits[row, rival] - log_total if logits[row, rival] > -np.inf else LOG_ZERO)
     others_top = -np.inf
     for x in range(n_states):
         if x != state:
-            others_top = max(others_top, logits[x])
+            others_top = max(others_top, logits[row, x])
     if others_top == -np.inf:
         return log_q - LOG_ZERO
     others = 0.0
     for x in range(n_states):
         if x != state:
-            others += math.exp(logits[x] - others_top)
+            others += math.exp(logits[row, x] - others_top)
     return log_q - (others_top + math.log(others) - log_total)
 
 
 @kernel
-def worths_of(logits, n_states, game, shares):
-    """Worth and direction of the belief with the unnormalised logarithms `logits`; NaN where it is impossible."""
+def worths_of(logits, row, n_states, game, shares):
+    """Worth and direction of the belief with unnormalised logarithms logits[row]; NaN where it is impossible."""
     code, log_belief, state, rival, way_code, way_belief, way_state, way_rival = game
     top = -np.inf
     for x in range(n_states):
-        top = max(top, logits[x])
+        top = max(top, logits[row, x])
     if top == -np.inf:
         return np.nan, np.nan
     total = 0.0
     for x in range(n_states):
-        shares[x] = math.exp(logits[x] - top)
+        shares[x] = math.exp(logits[row, x] - top)
         total += shares[x]
     return (
-        worth_of(code, state, rival, log_belief, logits, shares, total, top, n_states),
-        worth_of(way_code, way_state, way_rival, way_belief, logits, shares, total, top, n_states),
+        worth_of(code, state, rival, log_belief, logits, row, shares, total, top, n_states),
+        worth_of(way_code, way_state, way_rival, way_belief, logits, row, shares, total, top, n_states),
     )
 
 
 @kernel
-def times_table(weights, n_rows, table, n_columns, off_diagonal, product):
+def times_table(weights, n_rows, psi, table, n_columns, off_diagonal, product):
     """weights [R] times a table [R, C]; where all entries off the diagonal are equal, at the cost of one row."""
     if off_diagonal >= 0.0:
         total = 0.0
@@ -312,13 +312,13 @@ def times_table(weights, n_rows, table, n_columns, off_diagonal, product):
             total += weights[x]
         total *= off_diagonal
         for x in range(n_rows):
-            product[x] = total + weights[x] * (table[x, x] - off_diagonal)
+            product[x] = total + weights[x] * (psi[table, x, x] - off_diagonal)
         return
     for y in range(n_columns):
         product[y] = 0.0
     for x in range(n_rows):
         for y in range(n_columns):
-            product[y] += weights[x] * table[x, y]
+            product[y] += weights[x] * psi[table, x, y]
 
 
 @kernel
@@ -330,7 +330,7 @@ def up_pass(n_rows, rows, field, linear, work):
     """
     n_states, log_priors, uniform, psi, log_psi, even, off_diagonal = field
     variables, parents, row_tables = rows[0], rows[1], rows[2]
-    sums, zeros, messages, telling, _, logits, terms = work
+    sums, zeros, messages, telling, terms, product = work[0], work[1], work[2], work[3], work[7], work[8]
     for row in range(n_rows):
         telling[row] = False
         for x in range(n_states[variables[row]]):
@@ -352,14 +352,14 @@ def up_pass(n_rows, rows, field, linear, work):
         if linear:
             for x in range(k):
                 terms[x] = math.exp(terms[x] - top)
-            times_table(terms, k, psi[table], k_up, off_diagonal[table], messages[row])
+            times_table(terms, k, psi, table, k_up, off_diagonal[table], product)
             for y in range(k_up):
-                messages[row, y] = math.log(messages[row, y])
+                messages[row, y] = math.log(product[y])
         else:
             for y in range(k_up):
                 for x in range(k):
-                    logits[x] = terms[x] - top + log_psi[table, x, y]
-                messages[row, y] = log_sum(logits, k)
+                    product[x] = terms[x] - top + log_psi[table, x, y]
+                messages[row, y] = log_sum(product, k)
         for y in range(k_up):
             if messages[row, y] > -np.inf:
                 sums[parent, y] += messages[row, y]
@@ -369,90 +369,107 @@ def up_pass(n_rows, rows, field, linear, work):
 
 
 @kernel
-def down_rows(row, rows, field, linear, work, worthless):
-    """The rest of row `row`: how the target's belief depends on what the row's variable receives and is.
+def down_pass(n_rows, rows, field, linear, work):
+    """How the target's belief depends on what each row's variable receives and is; beliefs without the row.
 
     With R(x, z) the weight of all outside the row's branch, summed over everything but the target's state x
-    and the row's state z, the belief is Σ_z R(x, z) p(z), p being the row's prior times its messages. Rows of R
-    are kept divided by `worthless`(x), the belief's weight without the row (logarithms, written).
+    and the row's state z, the belief is Σ_z R(x, z) p(z), p being the row's prior times its messages.
+    Writes work: R with its rows divided by the belief's weight without the row [n, K, K], that weight [n, K] in
+    logarithms. Rows that have nothing to say are left out.
     """
     n_states, log_priors, _, psi, log_psi, _, off_diagonal = field
     variables, parents, row_tables = rows[0], rows[1], rows[2]
-    sums, zeros, messages, _, rests, logits, terms = work
-    v, parent, table = variables[row], parents[row], row_tables[row] ^ 1
-    u = variables[parent]
-    k, k_up, k_target = n_states[v], n_states[u], n_states[0]
-    top = -np.inf
-    for y in range(k_up):
-        n_zeros = zeros[parent, y]
-        others = sums[parent, y]
-        if messages[row, y] > -np.inf:
-            others -= messages[row, y]
+    sums, zeros, messages, telling, rests, without, _, terms, product, weights = work
+    k_target = n_states[0]
+    for row in range(1, n_rows):
+        if not telling[row]:
+            continue
+        parent, table = parents[row], row_tables[row] ^ 1
+        u = variables[parent]
+        k, k_up = n_states[variables[row]], n_states[u]
+        top = -np.inf
+        for y in range(k_up):
+            n_zeros = zeros[parent, y]
+            others = sums[parent, y]
+            if messages[row, y] > -np.inf:
+                others -= messages[row, y]
+            else:
+                n_zeros -= 1
+            terms[y] = log_priors[u, y] + others if n_zeros == 0 else -np.inf
+            top = max(top, terms[y])
+        if parent == 0:
+            for x in range(k_target):
+                without[row, x] = terms[x]
+                for z in range(k):
+                    rests[row, x, z] = psi[table, x, z] if linear else log_psi[table, x, z]
+        elif linear:
+            for y in range(k_up):
+                terms[y] = math.exp(terms[y] - top)
+            for x in range(k_target):
+                total = 0.0
+                for y in range(k_up):
+                    weights[y] = rests[parent, x, y] * terms[y]
+                    total += weights[y]
+                for y in range(k_up):
+                    weights[y] /= total
+                times_table(weights, k_up, psi, table, k, off_diagonal[table], product)
+                for z in range(k):
+                    rests[row, x, z] = product[z]
+                without[row, x] = without[parent, x] + top + math.log(total)
         else:
-            n_zeros -= 1
-        terms[y] = log_priors[u, y] + others if n_zeros == 0 else -np.inf
-        top = max(top, terms[y])
-    width = rests.shape[2] - 1  # the last column keeps the logarithm of what a row was divided by
-    if parent == 0:
-        for x in range(k_target):
-            worthless[x] = terms[x]
-            rests[row, x, width] = terms[x]
-            for z in range(k):
-                rests[row, x, z] = psi[table, x, z] if linear else log_psi[table, x, z]
-        return
-    if linear:
-        for y in range(k_up):
-            terms[y] = math.exp(terms[y] - top)
-        for x in range(k_target):
-            total = 0.0
-            for y in range(k_up):
-                logits[y] = rests[parent, x, y] * terms[y]
-                total += logits[y]
-            for y in range(k_up):
-                logits[y] /= total
-            times_table(logits, k_up, psi[table], k, off_diagonal[table], rests[row, x])
-            worthless[x] = rests[parent, x, width] + top + math.log(total)
-            rests[row, x, width] = worthless[x]
-        return
-    for x in range(k_target):
-        for y in range(k_up):
-            logits[y] = rests[parent, x, y] + terms[y]
-        total = log_sum(logits, k_up)
-        worthless[x] = rests[parent, x, width] + total
-        rests[row, x, width] = worthless[x]
-        for z in range(k):
-            if total == -np.inf:
-                rests[row, x, z] = -np.inf
-                continue
-            for y in range(k_up):
-                logits[y] = rests[parent, x, y] + terms[y] - total + log_psi[table, y, z]
-            rests[row, x, z] = log_sum(logits, k_up)
+            for x in range(k_target):
+                for y in range(k_up):
+                    weights[y] = rests[parent, x, y] + terms[y]
+                total = log_sum(weights, k_up)
+                without[row, x] = without[parent, x] + total
+                for z in range(k):
+                    for y in range(k_up):
+                        product[y] = weights[y] - total + log_psi[table, y, z]
+                    rests[row, x, z] = log_sum(product, k_up) if total > -np.inf else -np.inf
 
 
 @kernel
-def without_prior(row, rows, field, linear, work, flattened):
-    """Logarithms of the target's belief were the row's prior uniform, unnormalised. Writes flattened [K]."""
-    n_states = field[0]
-    sums, zeros, _, _, rests, logits, terms = work
-    k, k_target = n_states[rows[0][row]], n_states[0]
-    width = rests.shape[2] - 1
+def flatten_pass(n_rows, rows, field, linear, work):
+    """Logarithms of the target's belief were a row's prior uniform [n, K], unnormalised. Writes them into work."""
+    n_states, uniform = field[0], field[2]
+    sums, zeros, telling, rests, without, flattened, terms = (
+        work[0], work[1], work[3], work[4], work[5], work[6], work[7],
+    )  # fmt: skip
+    variables = rows[0]
+    k_target = n_states[0]
+    for row in range(1, n_rows):
+        if not telling[row] or uniform[variables[row]]:
+            continue
+        k = n_states[variables[row]]
+        top = -np.inf
+        for z in range(k):
+            terms[z] = sums[row, z] if zeros[row, z] == 0 else -np.inf
+            top = max(top, terms[z])
+        if linear:
+            for z in range(k):
+                terms[z] = math.exp(terms[z] - top)
+        for x in range(k_target):
+            if linear:
+                total = 0.0
+                for z in range(k):
+                    total += rests[row, x, z] * terms[z]
+                flattened[row, x] = without[row, x] + math.log(total)
+            else:
+                flattened[row, x] = without[row, x] + log_dot(rests, row, x, terms, k)
+
+
+@kernel
+def log_dot(rests, row, x, terms, k):
+    """log Σ_z exp(rests[row, x, z] + terms[z])."""
     top = -np.inf
     for z in range(k):
-        terms[z] = sums[row, z] if zeros[row, z] == 0 else -np.inf
-        top = max(top, terms[z])
-    if linear:
-        for z in range(k):
-            terms[z] = math.exp(terms[z] - top)
-        for x in range(k_target):
-            total = 0.0
-            for z in range(k):
-                total += rests[row, x, z] * terms[z]
-            flattened[x] = rests[row, x, width] + math.log(total)
-        return
-    for x in range(k_target):
-        for z in range(k):
-            logits[z] = rests[row, x, z] + terms[z]
-        flattened[x] = rests[row, x, width] + log_sum(logits, k)
+        top = max(top, rests[row, x, z] + terms[z])
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for z in range(k):
+        total += math.exp(rests[row, x, z] + terms[z] - top)
+    return top + math.log(total)
 
 
 @kernel
@@ -464,30 +481,28 @@ def evaluate(n_rows, rows, field, linear, game, work, gains):
     Returns worth, whether a zero was met; NaN where the coalition contradicts itself.
     """
     n_states, log_priors, uniform = field[0], field[1], field[2]
-    sums, zeros, telling = work[0], work[1], work[3]
+    sums, zeros, telling, without, flattened = work[0], work[1], work[3], work[5], work[6]
     k_target = n_states[0]
-    belief = np.empty(k_target)
     shares = np.empty(k_target)
     if not up_pass(n_rows, rows, field, linear, work):
         return np.nan, False
     meets_zero = False
-    for x in range(k_target):
-        belief[x] = log_priors[0, x] + sums[0, x] if zeros[0, x] == 0 else -np.inf
-        meets_zero |= belief[x] == -np.inf
-    worth, way = worths_of(belief, k_target, game, shares)
+    for x in range(k_target):  # the target's own row is free: no rest depends on it
+        without[0, x] = log_priors[0, x] + sums[0, x] if zeros[0, x] == 0 else -np.inf
+        meets_zero |= without[0, x] == -np.inf
+    worth, way = worths_of(without, 0, k_target, game, shares)
+    down_pass(n_rows, rows, field, linear, work)
+    flatten_pass(n_rows, rows, field, linear, work)
     for row in range(1, n_rows):
         gains[row, 0] = 0.0
         gains[row, 1] = 0.0
         gains[row, 2] = 0.0
-        if not telling[row]:
-            continue
-        down_rows(row, rows, field, linear, work, belief)
-        other_worth, other_way = worths_of(belief, k_target, game, shares)
-        gains[row, 0] = worth - other_worth
-        gains[row, 2] = way - other_way
-        if not uniform[rows[0][row]]:
-            without_prior(row, rows, field, linear, work, belief)
-            gains[row, 1] = worth - worths_of(belief, k_target, game, shares)[0]
+        if telling[row]:
+            other_worth, other_way = worths_of(without, row, k_target, game, shares)
+            gains[row, 0] = worth - other_worth
+            gains[row, 2] = way - other_way
+            if not uniform[rows[0][row]]:
+                gains[row, 1] = worth - worths_of(flattened, row, k_target, game, shares)[0]
     return worth, meets_zero
 
 

@@ -32,11 +32,11 @@ _BATCHES = 32
 # Draws per chain before the first look at the standard errors; later looks come when a share more is done.
 _FIRST_ROUND = 128
 _NEXT_ROUND = 1.5
-# Steps of the chain per draw: a share of the core's edges, at most so many per variable (a fresh spanning tree
-# does most of the mixing, and in a dense core nearly all steps are swaps). Found by variance times seconds on
-# balls of Cora and Facebook; within a factor of two of these nothing much changes.
-_STEPS_PER_EDGE = 0.5
-_STEPS_PER_VARIABLE = 2.0
+# Steps of the chain per draw, per variable of the core, and at least. A fresh spanning tree costs little and does most of
+# the mixing; steps only have to change which variables are in. Found by variance times seconds on balls of Cora:
+# half as many double the variance, four times as many change nothing.
+_STEPS_PER_VARIABLE = 0.5
+_MIN_STEPS = 8
 # Rounds of that many steps, each with a fresh spanning tree, that run a chain in.
 _RUN_IN = 20
 # A fresh spanning tree may walk so many steps per step of the chain; where it needs more, it is made less often.
@@ -87,7 +87,7 @@ class _Chain:
     rng: np.random.Generator
     state: tuple[Ints, Bools, Ints, Ints]
     rows: tuple[Ints, Ints, Ints, Ints, Ints]
-    work: tuple[Floats, Ints, Floats, Bools, Floats, Floats, Floats]
+    work: tuple[Any, ...]  # scratch, see the kernels
     tally: tuple[Ints, Floats, Floats, Floats, Floats]
     refresh_every: int
 
@@ -185,9 +185,7 @@ class Sampler:
         self.core = _core(game, branches)
         self.pendant, self.silent = _pendant(game, self.packed, branches)
         self.tables = field.slots.tables.astype(np.int64)
-        self.n_steps = math.ceil(
-            min(_STEPS_PER_EDGE * len(self.core.ends), _STEPS_PER_VARIABLE * len(self.core.members))
-        )
+        self.n_steps = max(_MIN_STEPS, math.ceil(_STEPS_PER_VARIABLE * len(self.core.members)))
         self.contradiction = False
         root = seed_sequence(random_state)
         self.chains = [self._start(np.random.default_rng(child(root, c)), c) for c in range(_CHAINS)]
@@ -281,9 +279,10 @@ class Sampler:
             np.zeros((n, k), dtype=np.int64),
             np.zeros((n, k)),
             np.zeros(n, dtype=bool),
-            np.zeros((n, k_target, k + 1)),
-            np.zeros(k),
-            np.zeros(k),
+            np.zeros((n, k_target, k)),
+            np.zeros((n, k_target)),
+            np.zeros((n, k_target)),
+            *(np.zeros(k) for _ in range(3)),
         )
         tally = (
             np.array([0, 1, 0]),
