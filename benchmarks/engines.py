@@ -12,6 +12,9 @@ homophily is the largest of a few for which fewer than 5 % of the beliefs exceed
 
 convolution
     seconds for one ball with a proven bound; growth: seconds per n log2 n against that of the smallest input.
+every
+    all variables of a graph, on two cores: their processor time together (360 s is three minutes), and how often
+    the top five of two seeds differ, but for ties within 3 standard errors.
 second
     sampling for one second: the largest standard error among the top five players as a share of the largest
     value, at the worst of 95 % of the targets (in %), against a chain of swaps alone that takes as many edge
@@ -45,6 +48,8 @@ WANTED = {"cora": 2.0, "citeseer": 2.0, "pubmed": 2.0}
 HOMOPHILIES = (0.8, 0.7, 0.6, 0.55, 0.52, 0.51)
 KNOWN = 0.3
 NEVER = 10**9
+# coalitions per target where all variables of a graph are explained
+EVERY_EVALS = 4_000
 
 
 def make_game(mrf, target, log_belief, radius=2):
@@ -178,7 +183,7 @@ def every_row(folder, name):
     from joblib import Parallel, delayed
 
     mrf, state, _, _ = labelled_field(folder, name)
-    explainer = kp.GraphShapley(mrf, beliefs=state)
+    explainer = kp.GraphShapley(mrf, beliefs=state, max_evals=EVERY_EVALS)
 
     def explain(target, seed):
         with warnings.catch_warnings():
@@ -200,14 +205,19 @@ def every_row(folder, name):
 
     explain(0, 0)
     targets = range(mrf.n_variables)
-    began = time.perf_counter()
+    began = time.process_time()
     first = Parallel(n_jobs=-1, prefer="threads")(delayed(explain)(target, 1) for target in targets)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     second = Parallel(n_jobs=-1, prefer="threads")(delayed(explain)(target, 2) for target in targets)
     agree = np.mean([same_top(a, b) for a, b in zip(first, second, strict=True)])
     n = sum(found.n_evaluations for found in first)
     yield limited(
-        "every", f"{name}, {mrf.n_variables:,} targets, wall clock", seconds, unit="s", goal=180, evaluations=n
+        "every",
+        f"{name}, {mrf.n_variables:,} targets, both cores together",
+        seconds,
+        unit="s",
+        goal=360,
+        evaluations=n,
     )
     yield limited(
         "every", f"{name}, targets whose top five differ", 100 * (1 - agree), unit="%", goal=5, evaluations=n

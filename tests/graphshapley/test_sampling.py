@@ -86,10 +86,8 @@ def test_the_four_cycle_of_the_method():
 
 
 @pytest.mark.parametrize("refreshed", [False, True])
-def test_uniform_law_of_the_chain(refreshed, monkeypatch):
+def test_uniform_law_of_the_chain(refreshed):
     """Edge steps alone, and with fresh spanning trees, visit every subtree of a small core equally often."""
-    if not refreshed:
-        monkeypatch.setattr(sampling.kernels, "refresh", lambda *_: 0)
     game = random_game(np.random.default_rng(3), 5, 3)
     sampler = Sampler(game, random_state=0, n_jobs=1)
     chain, core = sampler.chains[0], tuple(sampler.core)

@@ -32,9 +32,9 @@ _BATCHES = 32
 # Draws per chain before the first look at the standard errors; later looks come when a share more is done.
 _FIRST_ROUND = 128
 _NEXT_ROUND = 1.5
-# Steps of the chain per draw, per variable of the core, and at least. A fresh spanning tree costs little and does most of
-# the mixing; steps only have to change which variables are in. Found by variance times seconds on balls of Cora:
-# half as many double the variance, four times as many change nothing.
+# Steps of the chain per draw, per variable of the core, and at least. A fresh spanning tree costs little and
+# does most of the mixing; steps only have to change which variables are in. Found by variance times seconds on
+# balls of Cora: a quarter as many double the variance, four times as many change nothing.
 _STEPS_PER_VARIABLE = 0.5
 _MIN_STEPS = 8
 # Rounds of that many steps, each with a fresh spanning tree, that run a chain in.
