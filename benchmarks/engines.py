@@ -40,7 +40,6 @@ from keyplayers.graphshapley.convolution import convolve_game
 from keyplayers.graphshapley.game import Game
 from keyplayers.graphshapley.sampling import Sampler
 from keyplayers.graphshapley.worth import direction_worth, make_worth
-from keyplayers.progress import Silent
 
 GRAPHS = ("cora", "citeseer", "pubmed", "bitcoin_otc", "sffsd", "tolokers", "facebook100", "yelpchi")
 # share of the largest value that the standard errors of the top five may have after a second
@@ -125,11 +124,11 @@ def labelled_field(folder, name):
 def run_for(sampler, seconds):
     """Draw until so much processor time is gone."""
     n_draws, start = 64, time.process_time()
-    sampler.advance(1, Silent())
+    sampler.advance(1)
     while (gone := time.process_time() - start) < seconds:
         done = sampler.chains[0].n_draws
         n_draws = max(done + 1, int(done * min(2.0, seconds / max(gone, 1e-6))))
-        sampler.advance(min(n_draws, done + max(1, int(done * 0.5))), Silent())
+        sampler.advance(min(n_draws, done + max(1, int(done * 0.5))))
     return time.process_time() - start
 
 

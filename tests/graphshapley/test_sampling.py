@@ -51,7 +51,7 @@ def test_calibration_over_seeds():
         largest = np.argsort(-np.abs(reference))[:10]
         for seed in range(200):
             sampler = Sampler(game, random_state=seed, n_jobs=1)
-            sampler.advance(128, Silent())
+            sampler.advance(128)
             estimate = sampler.estimate()
             errors = estimate.std_errors[1:][largest]
             known = errors > 1e-10

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from math import ceil, comb
 
 import numpy as np
-from scipy.special import expit
 
 from ..arrays import Floats, Ints
 from ..errors import InputError
@@ -390,7 +389,7 @@ def _nodes(game: Game, packed: PackedField, branches: Branches, labels: Ints) ->
             kind=int(branches.kinds[v]),
             log_odds=float(log_odds[v]),
             log_psi=log_psi,
-            chance=float(expit(log_n)),
+            chance=float(np.exp(-np.logaddexp(0.0, -log_n))),
             is_leaf=parent >= 0 and v not in behind,
         )
 

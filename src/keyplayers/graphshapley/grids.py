@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import fft
-from scipy.special import gammaln
 
 from ..arrays import Floats, Ints
 
@@ -98,7 +97,8 @@ def binomial(n: int) -> tuple[Floats, Floats]:
     """Counts within the window of a binomial with chance 1/2, and their probabilities."""
     reach = _DEVIATIONS * np.sqrt(n) / 2.0 + 1.0
     counts = np.arange(max(0, int(n / 2 - reach)), min(n, int(np.ceil(n / 2 + reach))) + 1)
-    logs = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1) - n * np.log(2.0)
+    log_factorials = np.append(0.0, np.cumsum(np.log(np.arange(1.0, n + 1.0))))
+    logs = log_factorials[n] - log_factorials[counts] - log_factorials[n - counts] - n * np.log(2.0)
     chances = np.exp(logs)
     return counts.astype(np.float64), chances / chances.sum()
 

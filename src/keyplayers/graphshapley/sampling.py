@@ -7,14 +7,16 @@ out, so a subtree T of the core has the weight Π_{v in T} N(v).
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import fdtrc
 
 from ..arrays import Bools, Floats, Ints
 from ..errors import ContradictionError, InputError
+from ..interrupts import deferred_interrupt
 from ..parallel import n_threads, thread_map
 from ..progress import Progress, Silent
 from ..seeding import RandomState, child, seed_sequence
@@ -203,27 +205,31 @@ class Sampler:
     def run(self, max_evals: int, goal: Goal, progress: Progress) -> EngineResult:
         """Draw until the goal is met or `max_evals` coalitions are drawn; Ctrl-C ends it early."""
         total = math.ceil(max_evals / _CHAINS)
-        partial = False
+        n_draws = min(_FIRST_ROUND, total)
+        stopped = False
         progress.begin("sampling coalitions", total * _CHAINS)
-        estimate = None
         try:
-            n_draws = min(_FIRST_ROUND, total)
-            while True:
-                self.advance(n_draws, progress)
-                estimate = self.estimate()
-                if n_draws == total or goal.is_met(estimate):
-                    break
-                n_draws = min(total, math.ceil(n_draws * _NEXT_ROUND))
+            with deferred_interrupt() as pressed:
+                while True:
+                    self.advance(n_draws, progress, pressed)
+                    estimate = self.estimate()
+                    if pressed() or n_draws == total or goal.is_met(estimate):
+                        break
+                    n_draws = min(total, math.ceil(n_draws * _NEXT_ROUND))
+                stopped = pressed()
         except KeyboardInterrupt:
-            partial = True
+            estimate, stopped = self.estimate(), True
         progress.end()
-        return self._result(self.estimate() if partial or estimate is None else estimate, partial)
+        return self._result(estimate, stopped)
 
-    def advance(self, n_draws: int, progress: Progress) -> None:
-        """Continue every chain to `n_draws` draws, in blocks short enough for signs of life."""
+    def advance(
+        self, n_draws: int, progress: Progress | None = None, stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Continue every chain to `n_draws` draws, or until `stop`, in blocks short enough for signs of life."""
+        progress = progress or Silent()
         block = 16
         with thread_map(self.n_workers) as spread:
-            while (done := self.chains[0].n_draws) < n_draws:
+            while (done := self.chains[0].n_draws) < n_draws and not stop():
                 goal = min(done + block, n_draws)
                 began = time.perf_counter()
                 spread(lambda chain: self._draw(chain, goal - chain.n_draws), self.chains)  # noqa: B023
@@ -432,7 +438,7 @@ def _compare_chains(tested: Floats, residuals: Floats, chain_of: Ints) -> tuple[
     means = np.stack([tested[chain_of == c].mean(axis=0) for c in chains])
     between = (counts[:, None] * means**2).sum(axis=0) / (n_chains - 1)
     within = ((tested - means[np.searchsorted(chains, chain_of)]) ** 2).sum(axis=0) / within_degrees
-    p = stats.f.sf(between / within, n_chains - 1, within_degrees)
+    p = fdtrc(n_chains - 1, within_degrees, between / within)  # chance of a larger F
     return min(1.0, float(p.min()) * len(p)), by_chain, n_chains
 
 
