@@ -51,11 +51,11 @@ NEVER = 10**9
 EVERY_EVALS = 4_000
 
 
-def make_game(mrf, target, log_belief, radius=2):
+def make_game(mrf, target, log_belief, radius=2, worth="symmetric_kl"):
     states = mrf.states(target)
     return Game(
         kp.ball(mrf, target, radius),
-        make_worth("symmetric_kl", log_belief, states),
+        make_worth(worth, log_belief, states),
         direction_worth(log_belief, states),
     )
 
@@ -232,7 +232,7 @@ def busiest_rows(folder, seconds):
     user = max(users, key=lambda v: kp.ball(mrf, int(v), 2).n_variables)
     product = n_users + int(np.argmax(degrees[n_users:]))
     for kind, target in (("product", product), ("user", int(user))):
-        game = make_game(mrf, target, state.log_belief(target))
+        game = make_game(mrf, target, state.log_belief(target), worth="log_odds")  # the other worths are saturated
         began = time.process_time()
         sampler = Sampler(game, random_state=0, n_jobs=1)
         run_for(sampler, seconds - (time.process_time() - began))
