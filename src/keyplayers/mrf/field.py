@@ -71,6 +71,7 @@ class MarkovRandomField:
         self_loops: str = "error",
         missing_priors: str = "uniform",
         n_variables: int | None = None,
+        names: "Sequence[Hashable] | None" = None,
     ) -> "MarkovRandomField":
         """A field from a list or table of edges.
 
@@ -107,7 +108,9 @@ class MarkovRandomField:
         missing_priors
             "uniform", or "error" to insist on a prior for every variable.
         n_variables
-            N, where the edges are an array and isolated variables come after the last one that has an edge.
+            N, where the edges are positions and isolated variables come after the last one that has an edge.
+        names
+            [N] what the variables are called, where the edges are positions.
 
         Raises
         ------
@@ -131,6 +134,7 @@ class MarkovRandomField:
             self_loops=self_loops,
             missing_priors=missing_priors,
             n_variables=n_variables,
+            names=names,
         )
 
     @property
