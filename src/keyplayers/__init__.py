@@ -19,6 +19,7 @@ _HOMES = {
     "TooLargeError": ".errors",
     "MissingPackageError": ".errors",
     "PredictorError": ".errors",
+    "StoreLockedError": ".errors",
     "KeyPlayersWarning": ".errors",
     "ConvergenceWarning": ".errors",
     "PrecisionWarning": ".errors",
@@ -28,6 +29,10 @@ _HOMES = {
     "Explanation": ".explanation",
     "GraphShapley": ".graphshapley.explainer",
     "load": ".archive",
+    "Failure": ".batch",
+    "explain_many": ".batch",
+    "Store": ".store.reader",
+    "open_store": ".store.reader",
     "BeliefState": ".mrf.beliefs",
     "belief_propagation": ".mrf.propagation",
     "read_mrf": ".readers",
@@ -40,12 +45,17 @@ _HOMES = {
     "scale_free_field": ".mrf.generators",
     "star_field": ".mrf.generators",
     "tree_field": ".mrf.generators",
+    "McXai": ".mcxai.explainer",
+    "FeatureSpace": ".spaces.protocol",
+    "Tabular": ".spaces.tabular",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from .archive import load as load
+    from .batch import Failure as Failure
+    from .batch import explain_many as explain_many
     from .errors import ContradictionError as ContradictionError
     from .errors import ConvergenceWarning as ConvergenceWarning
     from .errors import FileFormatError as FileFormatError
@@ -55,10 +65,12 @@ if TYPE_CHECKING:
     from .errors import MissingPackageError as MissingPackageError
     from .errors import PrecisionWarning as PrecisionWarning
     from .errors import PredictorError as PredictorError
+    from .errors import StoreLockedError as StoreLockedError
     from .errors import TooLargeError as TooLargeError
     from .errors import UnknownNameError as UnknownNameError
     from .explanation import Explanation as Explanation
     from .graphshapley.explainer import GraphShapley as GraphShapley
+    from .mcxai.explainer import McXai as McXai
     from .mrf.beliefs import BeliefState as BeliefState
     from .mrf.elimination import treewidth_bound as treewidth_bound
     from .mrf.exact import exact_marginals as exact_marginals
@@ -74,3 +86,7 @@ if TYPE_CHECKING:
     from .mrf.propagation import belief_propagation as belief_propagation
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
+    from .spaces.protocol import FeatureSpace as FeatureSpace
+    from .spaces.tabular import Tabular as Tabular
+    from .store.reader import Store as Store
+    from .store.reader import open_store as open_store

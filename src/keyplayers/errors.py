@@ -7,7 +7,8 @@ KeyPlayersError
 ├── UnknownNameError (KeyError)          no variable, state, player or class of that name
 ├── TooLargeError (RuntimeError)         an exact answer would cost more than is allowed
 ├── MissingPackageError (ImportError)    an optional package is not installed
-└── PredictorError (RuntimeError)        the user's model failed; its own exception is the cause
+├── PredictorError (RuntimeError)        the user's model failed; its own exception is the cause
+└── StoreLockedError (RuntimeError)      another process is writing into the store
 
 KeyPlayersWarning (UserWarning)
 ├── ConvergenceWarning                   an iteration stopped before it converged
@@ -49,6 +50,10 @@ class MissingPackageError(KeyPlayersError, ImportError):
 
 class PredictorError(KeyPlayersError, RuntimeError):
     """The user's model failed. Its own exception is the ``__cause__``."""
+
+
+class StoreLockedError(KeyPlayersError, RuntimeError):
+    """Another process is writing into the store; the message says which."""
 
 
 class KeyPlayersWarning(UserWarning):

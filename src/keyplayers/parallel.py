@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from .errors import InputError
 
@@ -36,6 +36,31 @@ def run_tasks(
 
     parallel: Any = joblib.Parallel(n_jobs=n_jobs, prefer=prefer)
     return list(parallel(joblib.delayed(function)(task) for task in tasks))
+
+
+class Workers(NamedTuple):
+    """Who would work on the tasks of `run_tasks`."""
+
+    n_workers: int
+    share_memory: bool  # threads of this process
+    on_this_machine: bool
+
+
+def workers(n_jobs: int | None = None, prefer: Literal["threads", "processes"] | None = None) -> Workers:
+    """The workers that `run_tasks` would use with these arguments, in the caller's joblib context."""
+    import joblib
+    from joblib.parallel import get_active_backend
+
+    if n_jobs == 0:
+        raise InputError("n_jobs must not be 0: give a number of workers, -1 for all cores, or None")
+    backend, configured = get_active_backend(prefer=prefer)
+    if n_jobs is None:
+        n_jobs = configured or 1
+    count = 1 if n_jobs == 1 else max(1, int(backend.effective_n_jobs(n_jobs)))
+    if count == 1:
+        return Workers(1, True, True)
+    local = type(backend).__module__.startswith(joblib.__name__ + ".")
+    return Workers(count, bool(getattr(backend, "supports_sharedmem", False)), local)
 
 
 def n_threads(n_jobs: int | None) -> int:

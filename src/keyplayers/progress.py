@@ -1,6 +1,9 @@
 """Progress of long work: an object that is passed down, silent unless the caller wants to see it."""
 
+import math
 import sys
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -26,6 +29,43 @@ class Silent:
 
     def advance(self, amount: float = 1, note: str = "") -> None:
         pass
+
+    def end(self) -> None:
+        pass
+
+
+class TimeIsUp(KeyboardInterrupt):
+    """The time that one piece of work was given is over.
+
+    Whoever turns Ctrl-C into a partial result between two blocks of work does so with this, too.
+    """
+
+
+class Deadline:
+    """A silent `Progress` that raises `TimeIsUp` at the first sign of life after the end of a piece of work.
+
+    Parameters
+    ----------
+    seconds
+        How long the work may take; None: as long as it likes. What goes on for as long again is told once more.
+    stopped
+        Asked at every sign of life: whether the work shall end now.
+    """
+
+    def __init__(self, seconds: float | None = None, stopped: Callable[[], bool] = lambda: False) -> None:
+        self._seconds = math.inf if seconds is None else seconds
+        self._end = time.monotonic() + self._seconds
+        self._stopped = stopped
+
+    def begin(self, label: str, total: float | None = None) -> None:
+        pass
+
+    def advance(self, amount: float = 1, note: str = "") -> None:
+        if time.monotonic() >= self._end:
+            self._end = time.monotonic() + self._seconds
+            raise TimeIsUp
+        if self._stopped():
+            raise TimeIsUp
 
     def end(self) -> None:
         pass

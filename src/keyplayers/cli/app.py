@@ -11,6 +11,8 @@ from ..errors import KeyPlayersError
 from .beliefs import beliefs
 from .demo import demo
 from .explain import ball, explain
+from .explain_model import explain_model
+from .store import store
 
 app = typer.Typer(
     name="keyplayers",
@@ -24,6 +26,8 @@ app = typer.Typer(
 app.command()(beliefs)
 app.command()(explain)
 app.command()(ball)
+app.command()(explain_model)
+app.add_typer(store, name="store")
 app.command()(demo)
 
 

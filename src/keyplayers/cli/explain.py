@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .batch import BatchOptions, explain_batch, read_targets
 from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, Seed, takes
 from .output import TOP, print_json, print_table, say, show_progress, write_columns
 
@@ -25,12 +26,22 @@ Target = Annotated[
 Radius = Annotated[int, typer.Option(help="Hops from the target to the farthest player; -1: no limit.")]
 
 
-@takes(field=FieldOptions, inference=InferenceOptions)
+@takes(field=FieldOptions, inference=InferenceOptions, batch=BatchOptions)
 def explain(
     model: Model,
     field: FieldOptions,
     inference: InferenceOptions,
-    target: Target,
+    batch: BatchOptions,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="NAME", help="The variable in question.")
+    ] = None,
+    targets: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|all",
+            help="Many variables: a table (column target or name), a .txt with one per line, or all not observed.",
+        ),
+    ] = None,
     radius: Radius = 2,
     worth: Annotated[
         str, typer.Option(help="symmetric_kl, neg_cross_entropy, log_odds (does not saturate) or probability.")
@@ -67,12 +78,19 @@ def explain(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Explain what a field believes of one variable: which others made it so."""
+    """Explain what a field believes of one variable, or of many: which others made it so."""
     from ..graphshapley.explainer import GraphShapley
     from ..readers.edge_files import parse_state
 
+    if (target is None) == (targets is None):
+        raise typer.BadParameter("give --target NAME, or --targets FILE for many")
+    if targets is not None and coalitions is not None:
+        raise typer.BadParameter("--coalitions is for a single target (--target)")
+    batch.check(many=targets is not None)
     mrf = field.load(model)
-    name = mrf.names.parse(target)
+    chosen = read_targets(mrf, targets) if targets is not None else [mrf.names.parse(str(target))]
+    # states are called the same for all, or each target would need its own question
+    name = next((given for given in chosen if given in mrf.names), mrf.names[0])
     contrasted: Any = None
     if contrast is not None:
         contrasted = tuple(parse_state(mrf, name, given) for given in contrast.split(","))
@@ -89,7 +107,20 @@ def explain(
             beliefs=_find_beliefs(mrf, beliefs, exact, inference, jobs, progress),
             keep_coalitions=coalitions is not None,
         )
-        found = explainer.explain(name, random_state=seed, progress=progress)
+        found = None if targets else explainer.explain(name, random_state=seed, progress=progress)
+    if found is None:
+        explain_batch(
+            explainer,
+            chosen,
+            batch,
+            seed=seed,
+            jobs=jobs,
+            top=top,
+            as_json=as_json,
+            output=output,
+            quiet=quiet,
+        )
+        return
     if coalitions:
         write_columns(_coalition_columns(found), coalitions)
     if output:

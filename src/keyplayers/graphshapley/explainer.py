@@ -1,5 +1,6 @@
 """`GraphShapley`: why does the field believe this of the target?"""
 
+import hashlib
 import warnings
 from collections.abc import Hashable
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..errors import (
     ContradictionError,
     ConvergenceWarning,
@@ -28,7 +29,7 @@ from ..seeding import RandomState
 from .engines import METHODS, Request, choose_engine
 from .game import EngineResult, Game, Inference, SubtreeGame
 from .paths import best_paths
-from .record import make_sentence
+from .record import make_sentence, show_probability
 from .worth import Worth, direction_worth, make_worth, worth_of
 
 # A worth that varies by less over all coalitions, in its own unit, while the belief is nearer to certainty than
@@ -89,6 +90,9 @@ class GraphShapley:
     >>> kp.GraphShapley(mrf, worth="log_odds").explain("X").top(2)
     [('A', 1.516...), ('C', -0.523...)]
     """
+
+    #: kernels release the GIL: many targets are spread over threads
+    prefer = "threads"
 
     def __init__(
         self,
@@ -177,6 +181,20 @@ class GraphShapley:
             chosen, reason = choose_engine(game, self.method, self.request)
             result, engine = chosen.play(game, self.request, random_state, progress), chosen.name
         return self._tell(game, result, engine, reason, observed, random_state)
+
+    def prepare(self) -> None:
+        """Infer what all targets need, before workers ask for it at the same time."""
+        _ = self.beliefs, self._exact
+
+    def identity(self) -> tuple[dict[str, Any], str]:
+        """Settings, and a fingerprint of the field and of beliefs that were given: what decides the numbers."""
+        from ..mrf.storage import field_fingerprint
+
+        given = self._given
+        beliefs = b"" if given is None else np.ascontiguousarray(given.log_beliefs).tobytes()
+        fingerprint = hashlib.blake2b(field_fingerprint(self.mrf).encode() + beliefs, digest_size=16)
+        settings = {key: value for key, value in self._settings(None).items() if key not in ("seed", "version")}
+        return settings, fingerprint.hexdigest()
 
     def _game(self, around: Ball) -> Game:
         target = around.target
@@ -276,14 +294,29 @@ class GraphShapley:
     def _inference(self, around: Ball) -> Inference:
         """How the target's belief was inferred, checked against exact inference where that is cheap."""
         beliefs = self.beliefs
-        exact = None if beliefs.exact else self._exact
+        component = self.mrf.components[self.mrf.index(around.target)]
+        n_variables, n_edges = (int(sizes[component]) for sizes in self._component_sizes)
+        exact = beliefs.exact or (beliefs.converged and n_edges < n_variables)  # its own part is a tree
+        truth = None
+        if not exact and self._exact is not None:
+            truth = self._exact
+        elif not exact and n_edges <= _CHEAP_EDGES:
+            truth = _cheap_marginals(ball(self.mrf, around.target, None).field)
         return Inference(
             schedule=beliefs.schedule,
             converged=beliefs.converged,
-            exact=beliefs.exact,
+            exact=exact,
             sweeps=beliefs.n_sweeps,
-            exact_belief=None if exact is None else exact.belief(around.target),
+            exact_belief=None if truth is None else truth.belief(around.target),
         )
+
+    @cached_property
+    def _component_sizes(self) -> tuple[Ints, Ints]:
+        """Variables and edges of each connected component."""
+        components = self.mrf.components
+        n = self.mrf.n_components
+        ends = components[self.mrf.edges[:, 0]]
+        return np.bincount(components, minlength=n), np.bincount(ends, minlength=n)
 
     @cached_property
     def _exact(self) -> BeliefState | None:
@@ -314,9 +347,10 @@ class GraphShapley:
                 KeyPlayersWarning,
             )
         if game.saturated:
+            belief = show_probability(game.belief.max())
             _warn(
                 f"the worth {game.worth!r} is saturated: it varies by less than {SATURATED:g} over all coalitions "
-                f"of {target!r}, whose belief is {game.belief.max():.9g}; worth='log_odds' does not saturate",
+                f"of {target!r}, whose belief is {belief}; worth='log_odds' does not saturate",
                 PrecisionWarning,
             )
         if game.partial:

@@ -121,7 +121,11 @@ class SubtreeGame:
     inference: Inference
     diagnostics: dict[str, Any] = field(default_factory=dict)  # what only this engine knows; JSON can hold it
     table: CoalitionTable | None = None  # where it was asked for
-    field_names: Names | None = None  # of all variables; None in an explanation read from a file
+    field_names: Names | None = None  # of all variables; None in an explanation from a file or another process
+
+    def __getstate__(self) -> dict[str, Any]:
+        # millions of names would travel with every explanation that a worker sends back
+        return self.__dict__ | {"field_names": None}
 
     def coalitions(self) -> list[tuple[tuple[tuple[Hashable, Hashable], ...], float]]:
         """All coalitions as tuples of edges (pairs of names), each with its worth, best first.

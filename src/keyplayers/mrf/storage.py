@@ -1,5 +1,6 @@
 """Fields and belief states as plain arrays in an .npz, which is mapped into memory where it can be."""
 
+import hashlib
 import json
 import struct
 import zipfile
@@ -95,6 +96,16 @@ def field_arrays(mrf: MarkovRandomField) -> dict[str, Any]:
         "state_names": _pack_json(_plain_state_names(mrf)),
         **{name: getattr(mrf, name) for name in _FIELD_ARRAYS},
     }
+
+
+def field_fingerprint(mrf: MarkovRandomField) -> str:
+    """A short text that differs between fields that are not the `same_field`, or call their states differently."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, array in field_arrays(mrf).items():
+        plain = np.ascontiguousarray(array)
+        digest.update(f"{name} {plain.dtype.str} {plain.shape} ".encode())
+        digest.update(plain.data)
+    return digest.hexdigest()
 
 
 def is_field(arrays: Mapping[str, Any]) -> bool:
