@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError, InputError
+from ..writing import replacing
 from .beliefs import BeliefState
 from .field import MarkovRandomField
 from .messages import Messages
@@ -162,7 +163,7 @@ def map_arrays(path: "str | PathLike[str]") -> dict[str, Any]:
 
 def write_arrays(arrays: Mapping[str, Any], path: "str | PathLike[str]") -> None:
     """An uncompressed .npz whose numbers begin at addresses that processors like, so that it can be mapped."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as members:
+    with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as members:
         for name, array in arrays.items():
             _write_aligned(members, f"{name}.npy", array)
 
