@@ -1,5 +1,6 @@
 """Data frames in and out, through narwhals: any library's frame is accepted, the asked one given back."""
 
+import datetime
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -8,6 +9,8 @@ import narwhals.stable.v2 as nw
 from ._optional import require
 from .errors import InputError
 
+# types of entries that every library keeps as they are
+_COMMON = {str, int, float, bool, bytes, datetime.date, datetime.datetime}
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 
@@ -45,6 +48,10 @@ def make_frame(columns: Mapping[str, Any], backend: str = "pandas") -> Any:
 
 
 def _uniform(column: Any) -> Any:
-    if isinstance(column, list) and len({type(entry) for entry in column if entry is not None}) > 1:
-        return [None if entry is None else str(entry) for entry in column]
-    return column
+    """The column, as texts where it holds several types or one that not every library knows."""
+    if not isinstance(column, list):
+        return column
+    kinds = {type(entry) for entry in column if entry is not None}
+    if len(kinds) <= 1 and kinds <= _COMMON and not (kinds == {int} and any(abs(n) >= 2**63 for n in column if n)):
+        return column
+    return [None if entry is None else str(entry) for entry in column]

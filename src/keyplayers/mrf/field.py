@@ -307,6 +307,8 @@ class MarkovRandomField:
         ContradictionError
             The prior excludes what was observed.
         """
+        if not isinstance(evidence, Mapping):
+            raise InputError(f"evidence must be {{name: state or weights}}, got {type(evidence).__name__}")
         log_priors = self.log_priors.copy()
         for name, given in evidence.items():
             position = self.index(name)

@@ -1,6 +1,7 @@
 """Names of variables and states: kept as given, found in constant time."""
 
 import datetime
+import decimal
 import difflib
 import json
 import math
@@ -204,5 +205,7 @@ _TAGGED: dict[str, tuple[Callable[[Any], str], Callable[[str], Hashable]]] = {
     "float": (repr, float),
     "date": (datetime.date.isoformat, datetime.date.fromisoformat),
     "datetime": (datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    "time": (datetime.time.isoformat, datetime.time.fromisoformat),
+    "Decimal": (str, decimal.Decimal),
     "UUID": (str, uuid.UUID),
 }
