@@ -257,7 +257,8 @@ def _encode_arrow(source: Any, target: Any) -> tuple[list[Any], Ints] | None:
             e = pc.index(missing, True).as_py()
             raise InputError(f"the name of the {which} of edge {e} is missing; every edge needs both ends")
     both = pa.concat_arrays(columns).dictionary_encode()
-    codes = both.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    # not to_numpy, which loads pandas
+    codes = np.from_dlpack(both.indices).astype(np.int64)
     return both.dictionary.to_pylist(), codes.reshape(2, -1).T
 
 
