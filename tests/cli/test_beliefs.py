@@ -265,3 +265,13 @@ def test_a_potential_may_be_a_table(cli, edges, tmp_path, expected):
     done = cli("beliefs", edges, "--potential", "p.csv", *FLAGS[2:], "--json")
     assert done.status == 0
     assert np.allclose([row["belief"] for row in json.loads(done.out)["beliefs"]], expected.beliefs)
+
+
+def test_ctrl_c_is_one_line_and_status_130(cli, edges, monkeypatch):
+    def press(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("keyplayers.mrf.propagation.belief_propagation", press)
+    done = cli("beliefs", edges, *FLAGS)
+    assert done.status == 130
+    assert done.err == "keyplayers: interrupted\n"

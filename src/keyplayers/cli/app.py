@@ -62,6 +62,11 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer characters than names have
     try:
         app([argument for argument in given if argument != "--debug"])
+    except SystemExit as stop:
+        # what Ctrl-C becomes, unless the command has told more of it
+        if isinstance(getattr(stop.__context__, "__cause__", None), KeyboardInterrupt):
+            print("keyplayers: interrupted", file=sys.stderr)  # noqa: T201
+        raise
     except BrokenPipeError:
         # whoever read the output has had enough; nothing is left to be flushed
         sys.stdout = None
