@@ -117,7 +117,8 @@ def names_from_text(column: Any, path: str, what: str) -> Any:
     if not pa.types.is_string(column.type):
         missing = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
     else:
-        missing = pc.equal(pc.utf8_trim_whitespace(column), "")
+        # not compared with "": making an Arrow scalar loads pandas
+        missing = pc.invert(pc.binary_length(pc.utf8_trim_whitespace(column)).cast(pa.bool_()))
     if pc.any(missing).as_py():
         row = pc.index(missing, True).as_py() + 1
         raise FileFormatError(f"{path}: row {row} has no {what} (rows count from 1 below the header)")
