@@ -32,3 +32,27 @@ def test_evidence_must_be_a_mapping():
     for given in (None, ["a"], "a"):
         with pytest.raises(kp.InputError, match="evidence must be {name: state or weights}"):
             mrf.observe(given)
+
+
+def test_columns_of_pandas_may_be_called_by_numbers():
+    pd = pytest.importorskip("pandas")
+    edges = pd.DataFrame([["a", "b"], ["b", "c"]])
+    mrf = kp.MarkovRandomField.from_edges(edges, pd.DataFrame([["b", 0.3, 0.7]]), homophily=0.8)
+    assert list(mrf.names) == ["b", "a", "c"]
+    assert mrf.states("a") == (1, 2)
+    priors = pd.DataFrame({"name": ["a"], 0: [0.3], 1: [0.7]})
+    assert kp.MarkovRandomField.from_edges(edges, priors, homophily=0.8).states("a") == (0, 1)
+
+
+def test_columns_called_the_same_are_refused():
+    pd = pytest.importorskip("pandas")
+    edges = pd.DataFrame([["a", "b", "c"]], columns=["source", "target", "target"])
+    with pytest.raises(kp.InputError, match="'target' stands more than once"):
+        kp.MarkovRandomField.from_edges(edges, homophily=0.8)
+
+
+def test_states_may_be_any_iterable_but_a_number():
+    mrf = kp.MarkovRandomField.from_edges([("a", "b")], homophily=0.8, states=iter(["x", "y"]))
+    assert mrf.states("a") == ("x", "y")
+    with pytest.raises(kp.InputError, match="states must be a list of names"):
+        kp.MarkovRandomField.from_edges([("a", "b")], homophily=0.8, states=3)

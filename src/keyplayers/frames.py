@@ -21,8 +21,26 @@ def is_frame(data: Any) -> bool:
     )
 
 
+def column_labels(data: Any) -> list[Any]:
+    """Columns of a frame as its library calls them: pandas knows others than texts."""
+    columns = getattr(data, "columns", None) if nw.dependencies.is_pandas_dataframe(data) else None
+    return list(read_frame(data).columns if columns is None else columns)
+
+
 def read_frame(data: Any) -> "nw.DataFrame[Any]":
-    """A frame of any library behind narwhals' interface; a lazy one is collected."""
+    """A frame of any library behind narwhals' interface, its columns called by texts; a lazy one is collected.
+
+    Raises
+    ------
+    InputError
+        Several columns are called the same.
+    """
+    if nw.dependencies.is_pandas_dataframe(data):
+        names = [str(column) for column in data.columns]
+        repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if repeated is not None:
+            raise InputError(f"columns must have distinct names, but {repeated!r} stands more than once")
+        data = data.set_axis(names, axis=1)
     frame = nw.from_native(data)
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 

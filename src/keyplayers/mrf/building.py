@@ -54,6 +54,11 @@ def build_field(
         raise InputError("edge_weights go with homophily")
 
     prior_table = read_priors(priors if log_priors is None else log_priors, log_domain=log_priors is not None)
+    if states is not None and not isinstance(states, Sequence | Mapping):
+        try:
+            states = list(states)
+        except TypeError:
+            raise InputError(f"states must be a list of names, or {{name: list}}, got {states!r}") from None
     if prior_table is not None and states is not None:
         prior_table = in_state_order(prior_table, states)
     typed = isinstance(potential if log_potential is None else log_potential, Mapping)

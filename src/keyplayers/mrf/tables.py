@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..errors import InputError
-from ..frames import is_frame, read_frame
+from ..frames import column_labels, is_frame, read_frame
 from .names import Names
 
 
@@ -46,7 +46,8 @@ def read_priors(priors: Any, *, log_domain: bool) -> PriorTable | None:
         columns = [column for column in frame.columns if column != name_column]
         if not columns:
             raise InputError("a frame of priors needs a name column and one column per state")
-        names, state_names = Names(frame[name_column].to_list()), tuple(columns)
+        labels = dict(zip(frame.columns, column_labels(priors), strict=True))
+        names, state_names = Names(frame[name_column].to_list()), tuple(labels[column] for column in columns)
         try:
             rows = np.column_stack([frame[column].to_numpy().astype(np.float64) for column in columns])
         except (TypeError, ValueError) as error:
