@@ -78,8 +78,9 @@ class MarkovRandomField:
         Parameters
         ----------
         edges
-            [E, 2] integer array (variables are called 0 .. N-1), a list of pairs of names, or a data frame of
-            any library with columns source, target[, type] (if no column is called so, the first two count).
+            [E, 2] integer array (variables are called 0 .. N-1, and so where all entries of a list are
+            integers), a list of pairs of names, or a data frame of any library with columns source, target[, type]
+            (if no column is called so, the first two count), whose integers are names.
         priors
             φ, not necessarily normalised: [N, K] array or a list of N rows (names 0 .. N-1; rows may differ in
             length), ``{name: row}``, or a data frame with a name column followed by one column per state.
