@@ -8,7 +8,19 @@ import typer
 
 from .batch import BatchOptions, explain_batch, read_targets
 from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, Seed, takes
-from .output import TOP, print_json, print_table, say, show_progress, write_columns
+from .output import (
+    EXPLANATIONS,
+    TABLES,
+    TOP,
+    check_output,
+    plural,
+    print_json,
+    print_table,
+    printable,
+    say,
+    show_progress,
+    write_columns,
+)
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
@@ -64,7 +76,7 @@ def explain(
     beliefs: Annotated[
         Path | None, typer.Option(help="Beliefs saved by `keyplayers beliefs -o STATE.npz`, of the same field.")
     ] = None,
-    top: Annotated[int, typer.Option(help="Players to show.")] = TOP,
+    top: Annotated[int, typer.Option(min=0, help="Players to show.")] = TOP,
     coalitions: Annotated[
         Path | None, typer.Option(help="Write all coalitions with their worths: .csv, .tsv or .parquet.")
     ] = None,
@@ -90,6 +102,8 @@ def explain(
     if targets is not None and coalitions is not None:
         raise typer.BadParameter("--coalitions is for a single target (--target)")
     batch.check(many=targets is not None)
+    check_output(output, *TABLES, *(() if targets else EXPLANATIONS))
+    check_output(coalitions, *TABLES)
     mrf = field.load(model)
     chosen = read_targets(mrf, targets) if targets is not None else [mrf.names.parse(str(target))]
     # states are called the same for all, or each target would need its own question
@@ -132,7 +146,7 @@ def explain(
     if as_json:
         print_json(found.to_dict())
         return
-    typer.echo(found.sentence)
+    typer.echo(printable(found.sentence))
     print_players(found, top)
     if not quiet:
         for line in summary(found):
@@ -197,8 +211,8 @@ def summary(found: "Explanation[SubtreeGame]") -> list[str]:
     count = _coalition_count(game.log10_coalition_bounds)
     dropped = f"; {game.n_dropped:,} more variables were dropped" if game.n_dropped else ""
     return [
-        f"{ball}: {game.n_variables:,} variables, {game.n_edges:,} edges, {count}{dropped}",
-        f"{game.engine}: {found.n_evaluations:,} evaluations ({game.engine_reason})",
+        f"{ball}: {plural(game.n_variables, 'variable')}, {plural(game.n_edges, 'edge')}, {count}{dropped}",
+        f"{game.engine}: {plural(found.n_evaluations, 'evaluation')} ({game.engine_reason})",
         f"{game.worth}: {worth}" + ("; saturated" if game.saturated else ""),
     ]
 
@@ -208,7 +222,7 @@ def _coalition_count(bounds: tuple[float, float]) -> str:
     if upper == -math.inf:
         return "no coalitions"
     if lower == upper:
-        return f"{round(10**lower):,} coalitions" if lower < 9 else f"10^{lower:.1f} coalitions"
+        return plural(round(10**lower), "coalition") if lower < 9 else f"10^{lower:.1f} coalitions"
     return f"10^{lower:.1f} to 10^{upper:.1f} coalitions"
 
 
@@ -237,7 +251,7 @@ def ball(
     field: FieldOptions,
     target: Target,
     radius: Radius = 2,
-    top: Annotated[int, typer.Option(help="Variables to list.")] = 0,
+    top: Annotated[int, typer.Option(min=0, help="Variables to list.")] = 0,
     as_json: Json = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the members: .csv, .tsv or .parquet.")
@@ -249,6 +263,7 @@ def ball(
     from ..graphshapley.enumeration import count_coalitions
     from ..mrf.neighbourhood import ball as find_ball
 
+    check_output(output, *TABLES)
     mrf = field.load(model)
     found = find_ball(mrf, mrf.names.parse(target), None if radius < 0 else radius)
     bounds = found.log10_coalition_bounds
@@ -271,7 +286,8 @@ def ball(
         print_table("Nearest variables", ["variable", "hops"], rows)
     cycles = f"{found.n_cycles:,} independent cycle" + "s" * (found.n_cycles > 1)
     shape = "a tree" if found.is_tree else cycles
-    typer.echo(f"{found.n_variables:,} variables, {found.n_edges:,} edges, {shape}; {_coalition_count(bounds)}")
+    size = f"{plural(found.n_variables, 'variable')}, {plural(found.n_edges, 'edge')}"
+    typer.echo(f"{size}, {shape}; {_coalition_count(bounds)}")
     if not quiet:
         say(f"enumeration {'fits' if fits else 'does not fit'} (it takes up to {MAX_ENUMERATED:,} coalitions)")
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .options import Json, Quiet, Seed
-from .output import TOP, print_json, print_table, say, show_progress, write_columns
+from .output import (
+    EXPLANATIONS,
+    TABLES,
+    TOP,
+    check_output,
+    print_json,
+    print_table,
+    say,
+    show_progress,
+    write_columns,
+)
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
@@ -78,6 +88,7 @@ def explain_model(
     from ..readers.models import load_predictor
     from ..spaces.tabular import Tabular
 
+    check_output(output, *TABLES, *EXPLANATIONS)
     model = load_predictor(predictor, trust_pickle=trust_pickle, trusted=trust or ())
     table = _read(data, model, drop or [], array)
     if not 0 <= row < len(table):
