@@ -381,6 +381,11 @@ class _Scorer:
             The model cannot take one of the two; the message says which players' masked values it refuses.
         """
         n = len(self.movable)
+        if n:
+            try:
+                return self(np.arange(2)[:, None] * np.ones((2, n)) > 0)
+            except PredictorError:
+                pass  # which of the two it is, and of which players, is found out below
         try:
             first = self(np.zeros((1, n), dtype=bool))
         except PredictorError as error:
