@@ -7,6 +7,7 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_digits, load_wine
 from sklearn.ensemble import RandomForestClassifier
 
+import keyplayers as kp
 from keyplayers import InputError, McXai
 from keyplayers.mcxai.reading import explanation_from_dict
 from tests.mcxai.games import random_score
@@ -301,3 +302,16 @@ def test_progress_counts_the_rows():
     assert progress.rows == ex.n_rows - 2
     assert progress.stages == 1
     assert progress.total >= ex.n_rows
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz", "npz"])
+def test_a_saved_explanation_reads_back_with_names_of_any_kind(suffix, tmp_path):
+    names = [("a", 1), "b", np.float64(2.5), None, 3]
+    score = lambda rows: 1 / (1 + np.exp(-(rows.sum(axis=1) - 2.5)))  # noqa: E731
+    ex = McXai(score, kp.Tabular(baseline=0, feature_names=names)).explain(np.ones(5), random_state=0)
+    ex.save(tmp_path / f"e.{suffix}")
+    back = kp.load(tmp_path / f"e.{suffix}")
+    assert back.players == ex.players
+    assert back.key_set == ex.key_set
+    assert back.to_dict() == ex.to_dict()
+    assert back.relations() == ex.relations() or np.isnan([r.win_rate_given for r in ex.relations()]).any()
