@@ -18,7 +18,7 @@ PROPOSALS = 12
 # classes besides the target against which log-odds are learned
 N_RIVALS = 2
 # a set is hopeless where this many times its usual error would not lift the surrogate's expectation to the end
-HOPE = 1.0
+HOPE = 1.5
 # orders in which players are unmasked: strongest first, the others at random
 ATTEMPTS = 2
 # random sets that are tried where masking everything does not end the game
