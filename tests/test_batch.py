@@ -239,9 +239,11 @@ def test_progress_counts_targets_and_tells_the_rate():
             self.ended = True
 
     told = Told()
-    kp.explain_many(Noisy(), NAMES, progress=told)
-    assert (told.total, told.done, told.ended) == (40, 40, True)
-    assert all(note.endswith("/s") for note in told.notes)
+    with pytest.warns(KeyPlayersWarning, match="failed"):
+        kp.explain_many(Noisy(), [*NAMES, "bad"], progress=told)
+    assert (told.total, told.done, told.ended) == (41, 41, True)
+    assert all(note.endswith("/s") for note in told.notes[:-1])
+    assert told.notes[-1].endswith("/s, 1 failed")
 
 
 def test_a_field_explainer_is_shared_by_threads_and_processes(tmp_path):

@@ -17,6 +17,7 @@ import pytest
 import keyplayers as kp
 from keyplayers.errors import KeyPlayersWarning
 from keyplayers.store import parts
+from keyplayers.store.lock import WriterLock
 from tests.toy_explainers import Noisy
 
 NAMES = [f"acct_{i:03}" for i in range(300)]
@@ -118,6 +119,37 @@ def test_a_store_is_locked_within_one_process_as_well(tmp_path):
 
     with pytest.warns(KeyPlayersWarning, match="is being written by process"):
         kp.explain_many(Nested(), ["a"], store=tmp_path / "s")
+
+
+def test_a_forked_worker_does_not_keep_the_lock_of_its_dead_parent(tmp_path):
+    code = """if True:
+        import os, sys, time, pathlib
+        from keyplayers.store.lock import WriterLock
+        with WriterLock(pathlib.Path(sys.argv[1])):
+            if os.fork() == 0:
+                print("forked", flush=True)
+                time.sleep(60)
+                os._exit(0)
+            time.sleep(60)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "lock")],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(["src", *sys.path])},
+    )
+    try:
+        assert process.stdout.readline() == "forked\n"
+        with pytest.raises(kp.StoreLockedError), WriterLock(tmp_path / "lock"):
+            pass
+        process.kill()
+        process.wait()
+        with WriterLock(tmp_path / "lock"):  # though the child lives
+            pass
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.stdout.close()
 
 
 @pytest.mark.parametrize(
@@ -259,7 +291,7 @@ def test_a_full_disk_breaks_nothing(tmp_path, monkeypatch, size):
 
 
 def test_a_crash_between_any_two_steps_loses_no_target_and_doubles_none(tmp_path, monkeypatch):
-    """Steps are the renames and removals of a writer that merges."""
+    """Steps are the writes, renames and removals of a writer that merges."""
 
     class Crash(BaseException):
         pass
@@ -279,22 +311,34 @@ def test_a_crash_between_any_two_steps_loses_no_target_and_doubles_none(tmp_path
 
             return run
 
+        class Dying(Filling):
+            def write(self, data, counted=counted):
+                self._file.write(memoryview(data).cast("B")[:20])  # what is on disk when it dies
+                counted(self._file.write)(memoryview(data).cast("B")[20:])
+
+        def dying(path, mode="r"):
+            file = open(path, mode)  # noqa: SIM115
+            return Dying(file, None) if "w" in mode else file
+
         with monkeypatch.context() as patch:
+            patch.setattr(parts, "open", dying, raising=False)
             patch.setattr(os, "replace", counted(os.replace))
             patch.setattr(Path, "unlink", counted(Path.unlink))
             try:
-                kp.explain_many(Noisy(), NAMES[:12], store=path, random_state=1)
+                kp.explain_many(Noisy(), NAMES[:8], store=path, random_state=1)
                 break
             except Crash:
                 pass
         if (path / "manifest.json").exists():
-            store = kp.open_store(path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                store = kp.open_store(path)
             assert store.to_frame().groupby("target").size().eq(4).all() or not len(store)
             assert len(store.summary()) == len(set(store))
-        assert len(kp.explain_many(Noisy(), NAMES[:12], store=path, random_state=1)) == 12
+        assert len(kp.explain_many(Noisy(), NAMES[:8], store=path, random_state=1)) == 8
         frame = kp.open_store(path).to_frame()
         assert frame.groupby("target").size().eq(4).all()
-        assert len(frame) == 48
+        assert len(frame) == 32
         step += 1
     assert step > 10
     assert np.isfinite(frame["value"]).all()
