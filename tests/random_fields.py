@@ -41,8 +41,9 @@ def random_plain_field(
     coupling: float = 1.5,
     zeros: float = 0.1,
     evidence: float = 0.15,
+    possible: bool = True,
 ) -> PlainField:
-    """A field with at least one possible assignment.
+    """A field with at least one possible assignment, unless `possible` is False.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def random_plain_field(
         Share of zeros in priors and potentials.
     evidence
         Share of observed variables.
+    possible
+        Whether one assignment is kept possible; else only each prior and each potential by itself is.
     """
     rng = np.random.default_rng([seed, cyclic])
     n = int(rng.integers(1, 16))
@@ -85,7 +88,8 @@ def random_plain_field(
     for a, b in edges:
         matrix = np.exp(rng.normal(0, coupling, (n_states[a], n_states[b])))
         matrix *= rng.random(matrix.shape) >= zeros
-        matrix[hidden[a], hidden[b]] = np.exp(rng.normal(0, coupling))
+        kept = (hidden[a], hidden[b]) if possible else rng.integers(matrix.shape)
+        matrix[*kept] = np.exp(rng.normal(0, coupling))
         potentials.append(matrix.tolist())
     return PlainField(priors, edges, potentials)
 

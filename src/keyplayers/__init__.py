@@ -45,6 +45,9 @@ _HOMES = {
     "scale_free_field": ".mrf.generators",
     "star_field": ".mrf.generators",
     "tree_field": ".mrf.generators",
+    "McXai": ".mcxai.explainer",
+    "FeatureSpace": ".spaces.protocol",
+    "Tabular": ".spaces.tabular",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
     from .errors import UnknownNameError as UnknownNameError
     from .explanation import Explanation as Explanation
     from .graphshapley.explainer import GraphShapley as GraphShapley
+    from .mcxai.explainer import McXai as McXai
     from .mrf.beliefs import BeliefState as BeliefState
     from .mrf.elimination import treewidth_bound as treewidth_bound
     from .mrf.exact import exact_marginals as exact_marginals
@@ -82,5 +86,7 @@ if TYPE_CHECKING:
     from .mrf.propagation import belief_propagation as belief_propagation
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
+    from .spaces.protocol import FeatureSpace as FeatureSpace
+    from .spaces.tabular import Tabular as Tabular
     from .store.reader import Store as Store
     from .store.reader import open_store as open_store

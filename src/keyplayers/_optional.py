@@ -10,6 +10,7 @@ EXTRAS = {
     "networkx": "demo",
     "sklearn": "demo",
     "pandas": "pandas",
+    "skops": "models",
     "polars": "polars",
 }
 

@@ -17,6 +17,7 @@ from .explanation import Explanation
 # kind of an explanation -> the function that makes one of its JSON, imported when such a file is met
 CODECS = {
     "graphshapley": "keyplayers.graphshapley.record:from_dict",
+    "mcxai": "keyplayers.mcxai.reading:explanation_from_dict",
 }
 _FORMAT = "keyplayers explanation"
 _NEWEST = 1  # schema version that this package writes

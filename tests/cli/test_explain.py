@@ -1,4 +1,9 @@
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -138,6 +143,28 @@ def test_a_large_ball_says_that_enumeration_does_not_fit(cli, tmp_path):
     done = cli("ball", "hub.csv", "--homophily", "0.8", "--target", "hub")
     assert "501 variables, 500 edges, a tree; 10^150.5 coalitions" in done.out
     assert "does not fit" in done.err
+
+
+def test_ctrl_c_gives_what_there_is(tmp_path):
+    rows = "".join(f"hub,{i}\n" for i in range(32))
+    (tmp_path / "hub.csv").write_text("source,target\n" + rows)
+    arguments = ["explain", "hub.csv", "--homophily", "0.8", "--observe", "3=1", "--target", "hub", "--json"]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "keyplayers", *arguments, "--max-evals", str(2**40)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    # 2^32 coalitions take many minutes: after imports and compilation the walk is all there is to interrupt
+    time.sleep(12)
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    found = json.loads(out)
+    assert found["partial"] is True
+    assert 0 < found["n_evaluations"] < 2**32
+    assert "stopped early" in err
 
 
 def test_the_demo_explains_two_members(cli):

@@ -173,6 +173,41 @@ def test_zeros_are_exact_and_said():
     assert not kp.GraphShapley(mrf, worth="probability", state=1).explain("X").meets_zero
 
 
+def test_a_zero_of_the_target_alone_is_said():
+    mrf = kp.MarkovRandomField.from_edges([("X", "A")], {"A": [1, 0]}, potential=np.eye(2))
+    found = kp.GraphShapley(mrf).explain("X")
+    # the only coalition is as sure as the field; what is replaced is log b(1) against the target alone
+    assert found.meets_zero
+    assert found.value("A") == pytest.approx(0.5 * 700, abs=1e-9)
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+@pytest.mark.parametrize("n_states", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_leaves_whose_split_is_their_omission(seed, n_states, cyclic):
+    """Under homophily a uniform leaf says nothing, and is not priced twice; elsewhere it says something."""
+    rng = np.random.default_rng([seed, n_states, cyclic])
+    edges = [(0, 1), (0, 2), (1, 3), (1, 4), (4, 5)] + ([(2, 3), (4, 0)] if cyclic else [])
+    priors = (rng.random((6, n_states)) + 0.1).tolist()
+    priors[3] = [1.0] * n_states  # needs no split at all
+    agree = (np.full((n_states, n_states), 0.1) + 0.7 * np.eye(n_states)).tolist()
+    # rows are states of the first end: as a leaf the second end is silent, the first is not
+    lopsided = rng.random((n_states, n_states)) + 0.1
+    lopsided = (lopsided / lopsided.sum(axis=1, keepdims=True)).tolist()
+    potentials = [lopsided if e in (1, 3) else agree for e in range(len(edges))]
+    flipped = [pair[::-1] if e == 3 else pair for e, pair in enumerate(edges)]
+    field = PlainField(priors, flipped, potentials)
+    silent = enumeration.silent_slots(field.mrf)
+    assert silent.any()
+    assert not silent.all()
+    beliefs = kp.exact_marginals(field.mrf)
+    belief = beliefs.belief(0).tolist()
+    for kind in ("symmetric_kl", "probability"):
+        found = kp.GraphShapley(field.mrf, radius=None, worth=kind, beliefs=beliefs).explain(0)
+        ((means, _),) = subtrees.explain(priors, flipped, potentials, 0, belief, (kind, None, None))
+        assert_matches(found, means, f"seed {seed}, {kind}")
+
+
 def test_counting_walks_no_further_than_asked():
     star = ball(kp.star_field(12), 0)
     assert count_coalitions(star, 10**6) == 2**12 - 1

@@ -91,6 +91,22 @@ def test_no_exact_check_where_it_is_not_cheap():
     assert "by propagation on a graph with cycles" in found.sentence
 
 
+def test_a_target_on_a_tree_of_a_field_with_cycles_is_exact():
+    """Only its own connected part counts, for exactness and for what an exact check costs."""
+    big = kp.random_field(300, 3000, coupling=0.1, random_state=0)
+    edges = [*map(tuple, big.edges.tolist()), (300, 301), (302, 303), (303, 304), (302, 304)]
+    priors = [*np.exp(big.log_priors).reshape(-1, 2).tolist(), U, [0.2, 0.8], U, [0.2, 0.8], [0.6, 0.4]]
+    mrf = from_edges(np.array(edges), priors, homophily=0.55)
+    explainer = kp.GraphShapley(mrf, radius=1)
+    on_tree = explainer.explain(300)
+    assert on_tree.inference.exact
+    assert "propagation" not in on_tree.sentence
+    on_triangle = explainer.explain(302)
+    assert not on_triangle.inference.exact
+    assert on_triangle.inference.exact_belief is not None
+    assert kp.GraphShapley(mrf, radius=0).explain(0).inference.exact_belief is None
+
+
 def test_propagation_that_did_not_converge_is_said():
     """K4 with strong repulsion (cases.md B1): undamped flooding oscillates for ever."""
     h = [0.1, 0.2, -0.1, 0.3]
@@ -156,7 +172,7 @@ def test_no_influence_is_not_called_saturated():
         found = kp.GraphShapley(mrf).explain(0)
     assert not found.saturated
     assert found.values == pytest.approx([0, 0], abs=1e-15)
-    assert "No other variable makes a difference" in found.sentence
+    assert "No other variable within 2 hops makes a difference" in found.sentence
 
 
 def test_worths_alone_and_of_the_ball():

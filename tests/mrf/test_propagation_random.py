@@ -1,5 +1,6 @@
 """What propagation finds on random fields, against brute force and a plain textbook twin."""
 
+import functools
 import itertools
 import math
 import warnings
@@ -19,10 +20,14 @@ SCHEDULES = ["auto", "flooding", "sequential", "residual"]
 TIGHT = 1e-12
 
 
-def quietly(field: PlainField, **kwargs) -> kp.BeliefState:
+def quietly_on(mrf: kp.MarkovRandomField, **kwargs) -> kp.BeliefState:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kp.ConvergenceWarning)
-        return kp.belief_propagation(field.mrf, **kwargs)
+        return kp.belief_propagation(mrf, **kwargs)
+
+
+def quietly(field: PlainField, **kwargs) -> kp.BeliefState:
+    return quietly_on(field.mrf, **kwargs)
 
 
 def beliefs(state: kp.BeliefState) -> list[float]:
@@ -195,6 +200,27 @@ def test_renaming_permuting_states_and_scaling_change_nothing(seed, how):
             assert there.belief(names[v]) == pytest.approx(here.belief(v)[flips[v]], abs=1e-9)
         shift = np.log(scales).sum()
         assert there.log_partition == pytest.approx(here.log_partition + shift, abs=1e-8)
+
+
+def test_contradictions_are_found_on_trees_and_never_made_up():
+    n_found = 0
+    infers = [kp.exact_marginals, *(functools.partial(quietly_on, schedule=schedule) for schedule in SCHEDULES)]
+    for seed in range(400):
+        field = random_plain_field(
+            seed, cyclic=seed % 2 == 1, max_states=3, zeros=0.35, evidence=0.3, possible=False
+        )
+        impossible = not field.truth.modes
+        for infer in infers:
+            try:
+                state = infer(field.mrf)
+            except kp.ContradictionError:
+                assert impossible
+                n_found += 1
+            else:
+                assert not np.isnan(state.log_beliefs).any()
+                # on cycles propagation may miss one
+                assert not impossible or not (field.mrf.is_forest or infer is kp.exact_marginals)
+    assert n_found > 400
 
 
 @pytest.mark.parametrize("scale", [10.0, 30.0, 400.0])

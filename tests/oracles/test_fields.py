@@ -41,6 +41,14 @@ def test_flooding_starts_uniform_and_reaches_the_marginals_of_a_tree_in_its_diam
     assert sweeps[1].messages[0, 1] == pytest.approx([0.66, 0.34])
 
 
+def test_a_message_does_not_come_back_to_its_sender():
+    s = [[0.9, 0.1], [0.1, 0.9]]
+    priors, edges = [[0.7, 0.3], [1.0, 2.0], [0.2, 0.8]], [(0, 1), (2, 1)]
+    last = flood(priors, edges, [s, s], 4)[-1]
+    for belief, marginal in zip(last.beliefs, enumerate_assignments(priors, edges, [s, s]).marginals, strict=True):
+        assert belief == pytest.approx(marginal)
+
+
 def test_random_fields_are_of_every_kind():
     fields = [random_plain_field(seed, cyclic=seed % 2 == 1) for seed in range(300)]
     assert max(len(field.edges) for field in fields) == 14

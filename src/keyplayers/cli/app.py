@@ -11,6 +11,7 @@ from ..errors import KeyPlayersError
 from .beliefs import beliefs
 from .demo import demo
 from .explain import ball, explain
+from .explain_model import explain_model
 from .store import store
 
 app = typer.Typer(
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(beliefs)
 app.command()(explain)
 app.command()(ball)
+app.command()(explain_model)
 app.add_typer(store, name="store")
 app.command()(demo)
 

@@ -11,11 +11,14 @@ if TYPE_CHECKING:
 
 # two who know people on both sides
 _EXPLAINED = (8, 2)
+# a digit of scikit-learn's that reads as an 8 and has something of a 3
+_DIGIT = 1433
 
 
 def demo() -> None:
-    """Show what keyplayers does, on the karate club (needs networkx: the extra "demo")."""
+    """Show what keyplayers does, on the karate club and on a digit (needs the extra "demo")."""
     _explanations(_beliefs())
+    _digit()
 
 
 def _beliefs() -> "BeliefState":
@@ -72,3 +75,36 @@ def _explanations(state: "BeliefState") -> None:
         typer.echo(f"   From all {found.n_evaluations:,} coalitions of {found.n_variables} members.\n")
     typer.echo("   Values are log-odds: above 0 for the side that is believed, below 0 against it. What we know")
     typer.echo("   of the player itself acts by its prior; what its friendships carry from others, by its edges.")
+
+
+def _digit() -> None:
+    """Which strokes carry a digit's class, and which speak for another one."""
+    from .._optional import require
+
+    datasets, ensemble = require("sklearn.datasets"), require("sklearn.ensemble")
+    from ..mcxai.explainer import McXai
+    from ..spaces.tabular import Tabular
+
+    pixels, digits = datasets.load_digits(return_X_y=True)
+    model = ensemble.RandomForestClassifier(100, random_state=0).fit(pixels[:1000], digits[:1000])
+    row = pixels[_DIGIT]
+    typer.echo("\n3. A classifier reads a hand-written digit of 8 x 8 pixels. Which strokes make it say so?")
+    typer.echo("   McXai plays two games: rub out as few inked pixels as possible until the class changes; then")
+    typer.echo("   rub out more until it changes back.\n")
+    names = [f"row {i // 8} column {i % 8}" for i in range(64)]
+    found = McXai(model, Tabular(baseline=0, feature_names=names)).explain(row, random_state=0)
+    typer.echo(found.sentence + "\n")
+    carry, oppose = ({names.index(str(p)) for p in part} for part in (found.key_set, found.opposition))
+    for i in range(8):
+        cells = [
+            "#" if p in carry else "o" if p in oppose else "+" if row[p] > 8 else "." if row[p] > 0 else " "
+            for p in range(8 * i, 8 * i + 8)
+        ]
+        typer.echo("      " + " ".join(cells))
+    typer.echo(
+        f"\n   + and . are ink. # carries the {found.target}: without it the model says {found.main.becomes}."
+    )
+    typer.echo(f"   o is ink that spoke against the {found.target}.")
+    shown = " -> ".join(f"{p:.2f}" for p in found.trail)
+    sure = "no fewer pixels do it: all were tried" if found.proven else f"at least {found.lower_bound} are needed"
+    typer.echo(f"   P({found.target}): {shown}; {sure}; {found.n_rows} rows given to the model.")

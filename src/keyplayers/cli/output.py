@@ -43,7 +43,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
     for column, right in zip(columns, numeric, strict=True):
         table.add_column(Text(str(column)), justify="right" if right else "left")
     for row in rows:
-        table.add_row(*(Text(f"{cell:.4f}" if isinstance(cell, float) else str(cell)) for cell in row))
+        table.add_row(*(Text(_cell(entry)) for entry in row))
     # a pipe gets whole lines; a terminal its own width
     width = None if sys.stdout.isatty() else 200
     Console(file=sys.stdout, width=width, highlight=False).print(table)
@@ -79,6 +79,11 @@ def write_columns(columns: Mapping[str, Any], path: Path) -> None:
             raise InputError(f"cannot write {path}: the suffix must be .csv, .tsv, .parquet or .json")
     table: pa.Table = make_frame(columns, "pyarrow")
     write(table)
+
+
+def _cell(entry: Any) -> str:
+    text = f"{entry:.4f}" if isinstance(entry, float) else str(entry)
+    return "0.0000" if text == "-0.0000" else text
 
 
 def _rows(value: Any) -> str:

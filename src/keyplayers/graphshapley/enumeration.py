@@ -19,15 +19,16 @@ from ..mrf.neighbourhood import Ball
 from ..progress import Progress, Silent
 from . import _enumeration_kernels as kernels
 from .game import CoalitionTable, EngineResult, Game
+from .slots import per_slot, scaled_logs, silent_slots, slot_edges
 from .worth import CONTRAST, LOG_ODDS, LOG_ZERO, Worth, replaces_zero, worth_of
 
 # Largest range of all factors together, in nats, at which numbers are kept linear: exp(-650) and products with
 # as many factors' maxima stay clear of the smallest double, exp(-708). Beyond it logarithms are used.
 MAX_LINEAR_RANGE = 650.0
-# Largest difference of log sums of potentials that is rounding, in nats.
-_EQUAL = 1e-14
 # What a bound on log10 of a count may be off by.
 _ROUNDING = 1e-6
+# Coalitions counted before Ctrl-C is heard again: a tenth of a second.
+_COUNTED_AT_ONCE = 2**24
 # Moves of the search (two per coalition) and members of the ball that one block prices: some hundredths of a
 # second, after which progress moves and Ctrl-C is heard. Blocks do not change the result.
 _BLOCK_MOVES = 2**14
@@ -36,10 +37,13 @@ _BLOCK_MEMBERS = 2**18
 
 def count_coalitions(ball: Ball, limit: int) -> int:
     """How many coalitions the ball has, or `limit` + 1 where there are more: a quick walk without worths."""
-    if ball.log10_coalition_bounds[0] > math.log10(limit + 1) + _ROUNDING:
+    if ball.log10_tree_coalitions > math.log10(limit + 1) + _ROUNDING:
         return limit + 1
+    if ball.is_tree:
+        return min(_count_subtrees(ball.parents.tolist()) - 1, limit + 1)
     search = _Search.of(ball.field, 0)
-    search.advance(limit)
+    while not search.done and search.n_seen <= limit:
+        search.advance(min(limit, search.n_seen + _COUNTED_AT_ONCE))
     return search.n_seen
 
 
@@ -109,6 +113,14 @@ def too_many(ball: Ball, max_evals: int) -> str:
         f"more than max_evals={max_evals:,}; a smaller radius makes the ball smaller, a larger max_evals takes "
         "longer"
     )
+
+
+def _count_subtrees(parents: list[int]) -> int:
+    """Subtrees that hang at the root of a tree, the root alone included; parents come before their children."""
+    hanging = [1] * len(parents)
+    for v in range(len(parents) - 1, 0, -1):
+        hanging[parents[v]] *= 1 + hanging[v]
+    return hanging[0]
 
 
 def log_range(field: MarkovRandomField) -> float:
@@ -190,7 +202,7 @@ class _Walk:
             game=game,
             search=_Search.of(field, max(min(_BLOCK_MOVES, _BLOCK_MEMBERS // n), 2)),
             wants_split=wants_split,
-            silent=_silent(field),
+            silent=silent_slots(field),
             stacks=stacks,
             partial=np.zeros((n, 5)),
             sums=np.zeros((n, 5)),
@@ -212,7 +224,7 @@ class _Walk:
         self._is_leaf = np.zeros(n, dtype=bool)
         self._worths = np.zeros((len(self.search.tape), 2))
         self._chain = np.zeros(n, dtype=np.int64)
-        self._slot_edges = _slot_edges(field)
+        self._slot_edges = slot_edges(field)
 
     @property
     def done(self) -> bool:
@@ -238,8 +250,8 @@ class _Walk:
         field, worth, direction = self.game.ball.field, self.game.worth, self.game.direction
         n = field.n_variables
         slots = field.slots
-        phi = np.exp(_scaled(field.log_priors, field.offsets[:-1])).reshape(n, 2)
-        tables = np.exp(_scaled(field.log_potentials, field.potential_offsets[:-1])).reshape(-1, 2, 2)
+        phi = np.exp(scaled_logs(field.log_priors, field.offsets[:-1])).reshape(n, 2)
+        tables = np.exp(scaled_logs(field.log_potentials, field.potential_offsets[:-1])).reshape(-1, 2, 2)
         # the sender of a slot is the parent: rows of its matrix are states of the receiver
         both = np.stack([tables.transpose(0, 2, 1), tables], axis=1).reshape(-1, 4)
         log_b = worth.log_belief
@@ -256,15 +268,15 @@ class _Walk:
         field, worth, direction = self.game.ball.field, self.game.worth, self.game.direction
         n, width = field.n_variables, int(field.n_states.max())
         log_phi = np.full((n, width), -np.inf)
-        log_phi[np.arange(width) < field.n_states[:, None]] = _scaled(field.log_priors, field.offsets[:-1])
-        potentials, places = _per_slot(field)
+        log_phi[np.arange(width) < field.n_states[:, None]] = scaled_logs(field.log_priors, field.offsets[:-1])
+        potentials, places = per_slot(field)
         scratch = [np.zeros((n + 1, width)) for _ in range(4)]
         return (
-            *(field.n_states, log_phi if in_logs else np.exp(log_phi)),
+            *(field.n_states.astype(np.int32), log_phi if in_logs else np.exp(log_phi)),
             *(potentials if in_logs else np.exp(potentials), places, in_logs),
             *(self.wants_split, self.silent, not self.game.ball.is_tree),
             *(worth.code, worth.state, worth.rival, direction.code, direction.state),
-            *(worth.log_belief, np.exp(worth.log_belief)),
+            *(worth.log_belief.copy(), np.exp(worth.log_belief)),  # a copy: one type of array, one compilation
             *(self.split_sums, self.omission_sums, self.met_zero, *scratch, np.zeros(width)),
             *(np.zeros((2 * n, width)), np.zeros(2 * n, dtype=np.int32), np.zeros(2 * n, dtype=np.int32)),
         )
@@ -356,55 +368,3 @@ class _Walk:
 def _binary_code(worth: Worth) -> int:
     """A contrast of two states is their log-odds."""
     return LOG_ODDS if worth.code == CONTRAST else worth.code
-
-
-def _per_slot(field: MarkovRandomField) -> tuple[Floats, Ints]:
-    """Scaled log-potentials in both directions (flat), and for each slot where its matrix begins and its shape.
-
-    The sender of a slot is the parent; rows of the matrix are states of the receiver, which joins it.
-    """
-    scaled = _scaled(field.log_potentials, field.potential_offsets[:-1])
-    shapes = field.potential_shapes.astype(np.int64)
-    begins = field.potential_offsets
-    turned = [
-        scaled[begins[i] : begins[i + 1]].reshape(shape).T.ravel() for i, shape in enumerate(shapes.tolist())
-    ]
-    table, transposed = field.slots.tables >> 1, field.slots.tables & 1
-    places = np.column_stack(
-        [
-            begins[table] + np.where(transposed, 0, len(scaled)),
-            np.where(transposed, shapes[table, 0], shapes[table, 1]),
-            np.where(transposed, shapes[table, 1], shapes[table, 0]),
-        ]
-    )
-    return np.concatenate([scaled, *turned]), places
-
-
-def _slot_edges(field: MarkovRandomField) -> Ints:
-    """[slots] row of `field.edges` of each slot."""
-    n = field.n_variables
-    senders = np.repeat(np.arange(n), np.diff(field.slots.offsets))
-    keys = np.minimum(senders, field.slots.neighbours) * n + np.maximum(senders, field.slots.neighbours)
-    edge_keys = field.edges.min(axis=1).astype(np.int64) * n + field.edges.max(axis=1)
-    order = np.argsort(edge_keys)
-    rows: Ints = order[np.searchsorted(edge_keys[order], keys)]
-    return rows
-
-
-def _silent(field: MarkovRandomField) -> Bools:
-    """[slots] whether a receiver that is a leaf with a uniform prior tells the sender nothing."""
-    potentials, places = _per_slot(field)
-    silent = {}
-    for begin, n_rows, n_columns in {tuple(place) for place in places.tolist()}:
-        sums = np.logaddexp.reduce(potentials[begin : begin + n_rows * n_columns].reshape(n_rows, n_columns))
-        silent[begin] = bool(np.ptp(sums) <= _EQUAL) if np.isfinite(sums).all() else False
-    return np.array([silent[begin] for begin in places[:, 0].tolist()], dtype=bool)
-
-
-def _scaled(logs: Floats, starts: Ints) -> Floats:
-    """Each stretch less its maximum."""
-    if not len(starts):
-        return logs
-    lengths = np.diff(np.append(starts, len(logs)))
-    scaled: Floats = logs - np.repeat(np.maximum.reduceat(logs, starts), lengths)
-    return scaled

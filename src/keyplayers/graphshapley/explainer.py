@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..errors import (
     ContradictionError,
     ConvergenceWarning,
@@ -29,7 +29,7 @@ from ..seeding import RandomState
 from .engines import METHODS, Request, choose_engine
 from .game import EngineResult, Game, Inference, SubtreeGame
 from .paths import best_paths
-from .record import make_sentence
+from .record import make_sentence, show_probability
 from .worth import Worth, direction_worth, make_worth, worth_of
 
 # A worth that varies by less over all coalitions, in its own unit, while the belief is nearer to certainty than
@@ -294,14 +294,29 @@ class GraphShapley:
     def _inference(self, around: Ball) -> Inference:
         """How the target's belief was inferred, checked against exact inference where that is cheap."""
         beliefs = self.beliefs
-        exact = None if beliefs.exact else self._exact
+        component = self.mrf.components[self.mrf.index(around.target)]
+        n_variables, n_edges = (int(sizes[component]) for sizes in self._component_sizes)
+        exact = beliefs.exact or (beliefs.converged and n_edges < n_variables)  # its own part is a tree
+        truth = None
+        if not exact and self._exact is not None:
+            truth = self._exact
+        elif not exact and n_edges <= _CHEAP_EDGES:
+            truth = _cheap_marginals(ball(self.mrf, around.target, None).field)
         return Inference(
             schedule=beliefs.schedule,
             converged=beliefs.converged,
-            exact=beliefs.exact,
+            exact=exact,
             sweeps=beliefs.n_sweeps,
-            exact_belief=None if exact is None else exact.belief(around.target),
+            exact_belief=None if truth is None else truth.belief(around.target),
         )
+
+    @cached_property
+    def _component_sizes(self) -> tuple[Ints, Ints]:
+        """Variables and edges of each connected component."""
+        components = self.mrf.components
+        n = self.mrf.n_components
+        ends = components[self.mrf.edges[:, 0]]
+        return np.bincount(components, minlength=n), np.bincount(ends, minlength=n)
 
     @cached_property
     def _exact(self) -> BeliefState | None:
@@ -332,9 +347,10 @@ class GraphShapley:
                 KeyPlayersWarning,
             )
         if game.saturated:
+            belief = show_probability(game.belief.max())
             _warn(
                 f"the worth {game.worth!r} is saturated: it varies by less than {SATURATED:g} over all coalitions "
-                f"of {target!r}, whose belief is {game.belief.max():.9g}; worth='log_odds' does not saturate",
+                f"of {target!r}, whose belief is {belief}; worth='log_odds' does not saturate",
                 PrecisionWarning,
             )
         if game.partial:

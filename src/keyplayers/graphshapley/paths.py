@@ -5,12 +5,13 @@ import numpy as np
 from ..arrays import Floats, Ints, spans
 from ..mrf.field import MarkovRandomField
 from ..mrf.neighbourhood import Ball
+from .slots import per_slot
 from .worth import Worth, worth_of
 
 # Shortest paths that are compared for one player; further ones are left out, nearest variables first. In a ball
 # of radius 2 a player would need more common neighbours with the target.
 _MAX_PATHS = 4096
-# Numbers that all paths followed at once may hold.
+# Numbers that a step of all paths followed at once may take.
 _BLOCK_ENTRIES = 2**22
 
 
@@ -22,12 +23,7 @@ def best_paths(ball: Ball, worth: Worth) -> list[list[int]]:
     if ball.is_tree:
         return _tree_paths(ball.parents)
     depths = _depths(ball.parents)
-    field = ball.field
-    owners = np.repeat(np.arange(field.n_variables), np.diff(field.slots.offsets))
-    nearer = depths[field.slots.neighbours] == depths[owners] - 1
-    offsets = np.zeros(field.n_variables + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owners[nearer], minlength=field.n_variables), out=offsets[1:])
-    steps = _Steps(field, offsets, np.flatnonzero(nearer))
+    steps = _Steps(ball.field, depths)
     paths: list[list[int]] = []
     for depth in range(1, int(depths.max(initial=0)) + 1):
         players = np.flatnonzero(depths == depth)
@@ -51,37 +47,49 @@ def _depths(parents: Ints) -> Ints:
 
 
 class _Steps:
-    """Steps towards the target: slots to neighbours one hop nearer, with their potentials padded to one shape."""
+    """Steps towards the target: to neighbours one hop nearer."""
 
-    def __init__(self, field: MarkovRandomField, offsets: Ints, slots: Ints) -> None:
-        self.offsets = offsets  # [n+1] steps of variable v: slots[offsets[v] : offsets[v + 1]]
-        self.slots = slots
-        self.receivers = field.slots.neighbours
-        self.tables = field.slots.tables
+    def __init__(self, field: MarkovRandomField, depths: Ints) -> None:
+        slots = field.slots
+        senders = np.repeat(np.arange(field.n_variables), np.diff(slots.offsets))
+        nearer = depths[slots.neighbours] == depths[senders] - 1
+        self.field = field
+        self.offsets = np.zeros(field.n_variables + 1, dtype=np.int64)  # steps of v: offsets[v] .. offsets[v + 1]
+        np.cumsum(np.bincount(senders[nearer], minlength=field.n_variables), out=self.offsets[1:])
+        self.receivers = slots.neighbours[nearer].astype(np.int64)
+        # the slot that joins the farther variable to the nearer one
+        self.potentials, places = per_slot(field)
+        self.places = places[slots.reverse[nearer]]
         self.width = int(field.n_states.max())
-        self.log_priors = np.full((field.n_variables, self.width), -np.inf)
-        self.log_priors[np.arange(self.width) < field.n_states[:, None]] = field.log_priors
-        n_tables = len(field.potential_shapes)
-        self.log_potentials = np.full((n_tables, 2, self.width, self.width), -np.inf)  # [table, turned, from, to]
-        for i, (rows, columns) in enumerate(field.potential_shapes.tolist()):
-            begin, end = field.potential_offsets[i : i + 2]
-            matrix = field.log_potentials[begin:end].reshape(rows, columns)
-            self.log_potentials[i, 0, :rows, :columns] = matrix
-            self.log_potentials[i, 1, :columns, :rows] = matrix.T
 
-    def send(self, logs: Floats, slots: Ints) -> Floats:
-        """[R, width] log messages over slots, of what their senders gathered."""
-        matrices = self.log_potentials[self.tables[slots] >> 1, self.tables[slots] & 1]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            messages = np.logaddexp.reduce(logs[:, :, None] + matrices, axis=1)
-        return np.asarray(messages, dtype=np.float64)
+    def gather(self, at: Ints) -> Floats:
+        """[R, width] log-priors of the variables at which paths stand."""
+        logs = np.full((len(at), self.width), -np.inf)
+        cells, owner = spans(self.field.offsets[at], self.field.offsets[at + 1])
+        logs[owner, cells - self.field.offsets[at][owner]] = self.field.log_priors[cells]
+        return logs
+
+    def send(self, logs: Floats, steps: Ints) -> Floats:
+        """[R, width] log messages of steps, from what their senders gathered."""
+        places = self.places[steps]
+        sent = np.full((len(steps), self.width), -np.inf)
+        for n_from, n_to in np.unique(places[:, 1:], axis=0).tolist():
+            alike = np.flatnonzero((places[:, 1] == n_from) & (places[:, 2] == n_to))
+            at_once = max(_BLOCK_ENTRIES // (n_from * n_to), 1)
+            for begin in range(0, len(alike), at_once):
+                rows = alike[begin : begin + at_once]
+                cells = places[rows, 0][:, None] + np.arange(n_from * n_to)
+                matrices = self.potentials[cells].reshape(len(rows), n_from, n_to)
+                joint = logs[rows, :n_from, None] + matrices
+                sent[rows, :n_to] = np.logaddexp.reduce(joint, axis=1)
+        return sent
 
 
 def _best_of_depth(steps: _Steps, players: Ints, depth: int, worth: Worth, ball: Ball) -> list[list[int]]:
     if depth == 1:
         return [[int(player), 0] for player in players]
     found: list[list[int]] = []
-    at_once = max(_BLOCK_ENTRIES // (_MAX_PATHS * steps.width**2), 1)
+    at_once = max(_BLOCK_ENTRIES // (_MAX_PATHS * steps.width), 1)
     for begin in range(0, len(players), at_once):
         found.extend(_best_of_some(steps, players[begin : begin + at_once], depth, worth, ball))
     return found
@@ -91,7 +99,7 @@ def _best_of_some(steps: _Steps, players: Ints, depth: int, worth: Worth, ball: 
     """Follow all shortest paths of some players at once."""
     owner = np.arange(len(players))  # whose path each row is
     at = players
-    logs = steps.log_priors[at]
+    logs = steps.gather(at)
     trail: list[tuple[Ints, Ints]] = []  # per hop: the row that each row came from, where it stands
     for _ in range(depth):
         choices, source = spans(steps.offsets[at], steps.offsets[at + 1])
@@ -99,10 +107,9 @@ def _best_of_some(steps: _Steps, players: Ints, depth: int, worth: Worth, ball: 
         first = np.searchsorted(owners, owners)
         kept = np.arange(len(owners)) - first < _MAX_PATHS
         choices, source = choices[kept], source[kept]
-        slots = steps.slots[choices]
-        messages = steps.send(logs[source], slots)
-        owner, at = owner[source], steps.receivers[slots].astype(np.int64)
-        logs = steps.log_priors[at] + messages
+        messages = steps.send(logs[source], choices)
+        owner, at = owner[source], steps.receivers[choices]
+        logs = steps.gather(at) + messages
         trail.append((source, at))
     logs = logs[:, : int(ball.field.n_states[0])]
     worths = worth_of(worth, logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))

@@ -18,14 +18,16 @@ SCHEMA = 1
 _NAMED = 3
 # A player is named while its value is at least this share of the largest.
 _WORTH_NAMING = 0.1
-# Values below are rounding.
-_ROUNDING = 1e-12
+# Values below say nothing: propagation stops at changes of that size.
+_ROUNDING = 1e-9
 
 
 def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats, game: SubtreeGame) -> str:
     """The explanation in plain words."""
     best = int(game.belief.argmax())
-    belief = f"The field believes that {target} is {_state(game.states[best])} ({_probability(game.belief[best])})"
+    belief = (
+        f"The field believes that {target} is {_state(game.states[best])} ({show_probability(game.belief[best])})"
+    )
     if game.target_observed:
         return f"{belief}, because that was observed; nothing else can change it."
     doubt = _doubt(game, best)
@@ -39,7 +41,8 @@ def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats,
     sizes = np.nan_to_num(np.abs(values))
     largest = sizes.max()
     if largest <= _ROUNDING and np.nan_to_num(np.abs(game.direction)).max() <= _ROUNDING:
-        return f"{belief}{doubt}. No other variable makes a difference."
+        reach = "" if game.radius is None else f" within {game.radius} hops"
+        return f"{belief}{doubt}. No other variable{reach} makes a difference."
     named = [i for i in range(min(len(players), _NAMED)) if sizes[i] >= _WORTH_NAMING * largest]
     parts = [_player(players[i], game.paths[i], game.direction[i]) for i in named]
     return f"{belief}{doubt}. What weighs most: {'; '.join(parts)}."
@@ -52,7 +55,7 @@ def _doubt(game: SubtreeGame, state: int) -> str:
     if not game.inference.converged:
         return ", though propagation did not converge"
     exact = game.inference.exact_belief
-    said = "" if exact is None else f"; exactly it is {_probability(exact[state])}"
+    said = "" if exact is None else f"; exactly it is {show_probability(exact[state])}"
     return f", by propagation on a graph with cycles{said}"
 
 
@@ -68,8 +71,10 @@ def _state(state: Hashable) -> str:
     return state if isinstance(state, str) else f"in state {state}"
 
 
-def _probability(p: float) -> str:
-    # 0.99996 is not 1.00
+def show_probability(p: float) -> str:
+    """A probability in words: 0.99996 is not 1.00."""
+    if p == 1:
+        return "1"
     digits = 2 if 0.005 < p < 0.995 else min(max(math.ceil(-math.log10(max(1 - p, 1e-12))) + 1, 2), 12)
     return f"{p:.{digits}f}"
 

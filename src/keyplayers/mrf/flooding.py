@@ -64,7 +64,7 @@ def lay_out(packed: Any, values: Floats, variables: Ints) -> EdgeMessages:
         tables = (packed.quads[:, 1:] / packed.quads[:, :1]).ravel()
         forth, back = values[slots], values[packed.reverse[slots]]
         log_own = packed.log_priors[1::2] - packed.log_priors[::2]
-        own_mantissas, own_shifts = split_ratios(_take_in(packed, np.log(values), takes_part, log_own))
+        own_mantissas, own_shifts = split_ratios(_take_in(packed, values, takes_part, log_own))
     else:
         k = int(packed.n_states[0])
         by_potential = np.argsort(codes, kind="stable")
@@ -173,12 +173,12 @@ def _gather(edges: EdgeMessages) -> None:
     gather(edges.mantissas, edges.shifts, edges.own_mantissas, edges.own_shifts, edges.totals)
 
 
-def _take_in(packed: Any, logs: Floats, takes_part: Any, log_own: Floats) -> Floats:
+def _take_in(packed: Any, messages: Floats, takes_part: Any, log_own: Floats) -> Floats:
     """`log_own` [N] or [N, K] plus what comes from variables that do not take part. Writes: log_own."""
-    if takes_part.all():
-        return log_own
-    staying = ~np.repeat(takes_part, np.diff(packed.offsets))  # [2E] by sender
-    np.add.at(log_own, packed.neighbours[staying], logs[staying])
+    if not takes_part.all():
+        staying = ~np.repeat(takes_part, np.diff(packed.offsets))  # [2E] by sender
+        logs = np.log(messages[staying]) if packed.ratio else messages[staying]
+        np.add.at(log_own, packed.neighbours[staying], logs)
     return log_own
 
 

@@ -280,8 +280,6 @@ def _attach(n: int, m: int, rng: np.random.Generator) -> Ints:
     part of the list before v is a draw by degree. Draws point to earlier places, so they are followed until
     they reach a place that says its variable.
     """
-    if n == 1:
-        return _NO_EDGES
     new = np.repeat(np.arange(1, n), m)
     # place 2i holds new[i]; place 2i + 1 holds what place drawn[i] holds. Variable 1 can only join 0.
     drawn = rng.integers(0, np.maximum(2 * m * (new - 1), 1))

@@ -177,14 +177,10 @@ class MessageOrigin:
         return self.messages.edge_belief(slot)
 
     def mode(self) -> Ints:
-        """[N] an assignment from max-product messages; sum-product runs max-product first."""
+        """[N] an assignment from max-product messages; after sum-product, max-product runs first."""
         messages = self.messages
         if not messages.max_product:
-            schedule = "auto" if self.done.schedule == "two-pass" else self.done.schedule
-            state = belief_propagation(
-                messages.mrf, schedule=schedule, damping=self.done.damping, max_product=True
-            )
-            return state.origin.mode()
+            return belief_propagation(messages.mrf, max_product=True).origin.mode()
         chosen: Ints = kernels.decode(
             pack(messages.mrf, ratio=False), messages.in_logs.values, width(messages.mrf)
         )

@@ -1,0 +1,142 @@
+"""Does McXai's search find smaller flip sets than what a user would do otherwise, and for how many rows?
+
+    python benchmarks/mcxai_quality.py [--data DIR] [--quick] [--wrong] [--rankings] [--only NAME]
+
+prints, for every problem, the mean number of steps (NoS: players masked until the class changes) and the mean
+number of rows given to the model: for McXai with its default settings, with 0.6 of greedy's rows and with a long
+run, for greedy masking and its relatives, and with --rankings for LIME, SHAP and shapiq where they are installed
+(benchmarks/requirements-mcxai.txt). An instance that a method does not flip counts for it as one more than the
+largest set found there ("gap" is the mean distance to the best set that any method found).
+"""
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from mcxai_problems import Case, Problem, acts_together, problems
+from mcxai_rankings import RANKINGS
+from mcxai_rivals import SEARCHES, Game, State, along, exhaustive
+
+from keyplayers import McXai
+from keyplayers.explanation import Explanation
+
+# the authors' figures for one instance of digits with an MLP: rows, CPU seconds, NoS
+AUTHORS = (46_532, 7.4, 2.80)
+
+
+class Timed:
+    """A model that knows how long it took."""
+
+    def __init__(self, predict: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.predict, self.seconds = predict, 0.0
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        start = time.process_time()
+        p = self.predict(rows)
+        self.seconds += time.process_time() - start
+        return p
+
+
+def run(case: Case, tau: np.ndarray, seed: int, max_evals: int | str = "auto") -> tuple[Explanation, float, float]:
+    """Our explanation, its CPU seconds and those outside the model."""
+    predict = Timed(case.predict)
+    explainer = McXai(predict, baseline=tau, max_evals=max_evals)
+    start = time.process_time()
+    ex = explainer.explain(case.row, target=case.label, random_state=seed)
+    seconds = time.process_time() - start
+    return ex, seconds, seconds - predict.seconds
+
+
+def compare(problem: Problem, cases: list[Case], rankings: bool) -> None:
+    """One problem's table."""
+    sizes: dict[str, list[int | None]] = {}
+    rows: dict[str, list[int]] = {}
+    for name, search in SEARCHES.items():
+        if name == "exhaustive to 4":
+            continue
+        found: list[tuple[State | None, int]] = []
+        for case in cases:
+            game = Game(case, problem.tau)
+            found.append((search(game), game.rows))
+        sizes[name] = [None if s is None else len(s) for s, _ in found]
+        rows[name] = [r for _, r in found]
+    explained = [run(case, problem.tau, seed) for seed, case in enumerate(cases)]
+    ours = [ex for ex, _, _ in explained]
+    sizes["McXai"] = [len(ex.key_set) if ex.flipped else None for ex in ours]
+    rows["McXai"] = [ex.n_rows for ex in ours]
+    budget = max(4, int(0.6 * np.mean(rows["greedy"])))
+    for name, max_evals in (("McXai, 0.6 of greedy's rows", budget), ("McXai, 3,000 rows", 3000)):
+        limited = [run(case, problem.tau, seed, max_evals)[0] for seed, case in enumerate(cases)]
+        sizes[name] = [len(ex.key_set) if ex.flipped else None for ex in limited]
+        rows[name] = [ex.n_rows for ex in limited]
+    # only sizes below the best found so far are worth listing
+    listed = [exhaustive(Game(case, problem.tau), min(4, _best(sizes, i, 5) - 1)) for i, case in enumerate(cases)]
+    sizes["exhaustive below the best"] = [None if s is None else len(s) for s in listed]
+    if rankings:
+        for name, rank in RANKINGS.items():
+            ranked = [rank(case, problem, seed) for seed, case in enumerate(cases)]
+            masked = [along(Game(c, problem.tau), order) for c, (order, _) in zip(cases, ranked, strict=True)]
+            sizes[name] = [None if s is None else len(s) for s in masked]
+            rows[name] = [n for _, n in ranked]
+    best = [_best(sizes, i, 0) for i in range(len(cases))]
+    flippable = [i for i, b in enumerate(best) if b]
+    largest = max(best, default=0)
+    print(f"{problem.name}: {len(cases)} instances, {len(flippable)} of them flipped by some method")
+    for name in sizes:
+        if name == "exhaustive below the best":
+            continue
+        gap = np.mean([(sizes[name][i] or largest + 1) - best[i] for i in flippable]) if flippable else 0.0
+        flipped = [s for s in sizes[name] if s]
+        nos = np.mean(flipped) if flipped else float("nan")
+        print(
+            f"  {name:28s} flipped {len(flipped):3d}  NoS {nos:6.3f}  gap {gap:6.3f}"
+            f"  rows {np.mean(rows[name]):7.0f}"
+        )
+    calls = sum(ex.n_rows for ex in ours) / max(1, sum(ex.n_calls for ex in ours))
+    own = 1e3 * sum(o for _, _, o in explained) / sum(ex.n_rows for ex in ours) * 300
+    cpu = np.mean([seconds for _, seconds, _ in explained])
+    print(
+        f"  McXai: {calls:.1f} rows a call, {own:.1f} ms of its own for 300 rows, {1e3 * cpu:.1f} CPU ms an instance"
+    )
+    if problem.name == "digits mlp":
+        ratio_rows = AUTHORS[0] / np.mean(rows["McXai"])
+        print(
+            f"  the authors' code: NoS {AUTHORS[2]}, {ratio_rows:.0f} times our rows, {AUTHORS[1] / cpu:.0f} times our CPU"
+        )
+    known = [(s, case.minimum) for s, case in zip(sizes["McXai"], cases, strict=True) if case.minimum]
+    if known:
+        print(f"  true minimum found: {np.mean([s == m for s, m in known]):.0%} of {len(known)}")
+    sys.stdout.flush()
+
+
+def _best(sizes: dict[str, list[int | None]], i: int, default: int) -> int:
+    return min((s[i] for s in sizes.values() if s[i]), default=default)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder with cora, covertype, kddcup99 and spambase")
+    parser.add_argument("--quick", action="store_true", help="10 instances instead of 50")
+    parser.add_argument("--wrong", action="store_true", help="misclassified instances instead of correct ones")
+    parser.add_argument("--rankings", action="store_true", help="LIME, SHAP and shapiq too (slow)")
+    parser.add_argument("--only", default="", help="problems whose name holds this")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    warm = acts_together(2, "compilation", 1)
+    start = time.perf_counter()
+    run(warm.correct[0], warm.tau, 0)
+    print(f"first call: {time.perf_counter() - start:.1f} s (compilation, unless cached)")
+    for problem in problems(options.data, 10 if options.quick else 50, options.only):
+        cases = problem.wrong if options.wrong else problem.correct
+        if cases:
+            compare(problem, cases, options.rankings)
+
+
+if __name__ == "__main__":
+    main()

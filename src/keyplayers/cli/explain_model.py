@@ -1,0 +1,227 @@
+"""``keyplayers explain-model``: which features carry what a classifier says of one row, and which oppose it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import Json, Quiet, Seed
+from .output import TOP, print_json, print_table, say, show_progress, write_columns
+
+if TYPE_CHECKING:
+    from ..explanation import Explanation
+    from ..mcxai.reading import GameTrees
+
+
+def explain_model(
+    predictor: Annotated[
+        str,
+        typer.Argument(
+            metavar="PREDICTOR",
+            help="module:function (rows in, probabilities out), or an estimator in a .skops file or a pickle.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="Table of instances: .csv, .tsv or .parquet.", show_default=False),
+    ],
+    *,
+    row: Annotated[int, typer.Option(help="Which row of DATA to explain; the first is 0.", show_default=False)],
+    target: Annotated[
+        str | None, typer.Option(help="Class that the games are about; default: the predicted one.")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            help="What masking puts in: a number, mean, median, most_frequent, missing, background, or JSON "
+            '{"column": value}. Default: mean with a background, else 0.'
+        ),
+    ] = None,
+    background: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Table of training rows for the baseline.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out (the label); may be repeated.")
+    ] = None,
+    array: Annotated[bool, typer.Option("--array", help="Give the model arrays instead of data frames.")] = False,
+    output_kind: Annotated[
+        str, typer.Option("--model-output", help="What a function gives: proba, log_proba, logits or label.")
+    ] = "proba",
+    max_evals: Annotated[
+        int | None, typer.Option(help="Rows that the model may be given; default: some hundreds, as needed.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(help="Most rows of one call of the model.")] = 256,
+    trust_pickle: Annotated[
+        bool, typer.Option("--trust-pickle", help="Load a pickled predictor, which runs the code it holds.")
+    ] = False,
+    trust: Annotated[
+        list[str] | None, typer.Option(metavar="TYPE", help="Type that a .skops file may hold; may be repeated.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Players to show.")] = TOP,
+    seed: Seed = None,
+    as_json: Json = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the explanation: .json, .json.gz, .npz, or its players as .csv, .tsv, .parquet.",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Explain what a classifier says of one row: what carries it, and what speaks against it."""
+    from ..errors import InputError
+    from ..mcxai.explainer import McXai
+    from ..readers.models import load_predictor
+    from ..spaces.tabular import Tabular
+
+    model = load_predictor(predictor, trust_pickle=trust_pickle, trusted=trust or ())
+    table = _read(data, model, drop or [], array)
+    if not 0 <= row < len(table):
+        raise InputError(f"--row must be between 0 and {len(table) - 1}, got {row}: {data} has {len(table)} rows")
+    known = None if background is None else _read(background, model, drop or [], array)
+    instance = table.iloc[[row]]
+    as_array = array or (hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"))
+    names = list(table.columns)
+    space = Tabular(
+        baseline=_baseline(baseline),
+        background=known.to_numpy() if as_array and known is not None else known,
+        feature_names=names if as_array else None,
+    )
+    explainer = McXai(
+        model,
+        space,
+        max_evals="auto" if max_evals is None else max_evals,
+        batch_size=batch_size,
+        output=output_kind,  # type: ignore[arg-type]
+    )
+    with show_progress(quiet) as progress:
+        found = explainer.explain(
+            instance.to_numpy()[0] if as_array else instance,
+            target=_class(model, target),
+            random_state=seed,
+            progress=progress,
+        )
+    if output:
+        _write(found, output)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    typer.echo(found.sentence)
+    print_features(found, top)
+    if not quiet:
+        for line in cost(found):
+            say(line)
+
+
+def print_features(found: "Explanation[GameTrees]", top: int) -> None:
+    """The most important players as a table."""
+    frame = found.structure
+    if not len(found):
+        return
+    opposing = (
+        {}
+        if frame.continuation is None
+        else dict(zip(frame.continuation.players, frame.continuation.win_rates.tolist(), strict=True))
+    )
+    rows: list[list[Any]] = []
+    for player, value in found.top(top):
+        instance, masked = frame.shown.get(player, ("", ""))
+        role = "carries" if frame.main.kind == "classification" else "stands in the way"
+        mark = role if player in frame.key_set else "opposes" if player in frame.opposition else ""
+        against = opposing.get(player)
+        rows.append([player, instance, masked, value, "-" if against is None else f"{against:.4f}", mark])
+    other = "against" if frame.main.kind == "classification" else "for"
+    print_table(
+        f"Key players of {found.target!r}"
+        + (f" (top {len(rows)} of {len(found):,})" if len(rows) < len(found) else ""),
+        ["player", "value", "masked to", found.unit, f"win rate {other}", ""],
+        rows,
+    )
+
+
+def cost(found: "Explanation[GameTrees]") -> list[str]:
+    """How sure the answer is and what it cost."""
+    structure = found.structure
+    if structure.proven:
+        sure = "no smaller set does it: all were tried"
+    else:
+        sure = f"any set that does it has at least {structure.lower_bound} players (all smaller ones were tried)"
+    return [
+        f"P({found.target!r}): " + " -> ".join(f"{p:.3f}" for p in structure.trail),
+        f"{sure}; {structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, "
+        f"{structure.seconds:.2f} s",
+    ]
+
+
+def _read(path: Path, model: Any, dropped: list[str], array: bool) -> Any:
+    """A table as a pandas frame, with the columns that the model was fitted on where it knows them."""
+    from .._optional import require
+    from ..errors import FileFormatError, InputError
+
+    pandas = require("pandas")
+    if not path.is_file():
+        raise FileFormatError(f"{path}: no such file")
+    try:
+        match path.suffix.lower():
+            case ".parquet":
+                table = pandas.read_parquet(path)
+            case ".tsv":
+                table = pandas.read_csv(path, sep="\t")
+            case ".csv" | ".gz":
+                table = pandas.read_csv(path)
+            case _:
+                raise InputError(f"{path}: a table is .csv, .csv.gz, .tsv or .parquet")
+    except (ValueError, OSError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise FileFormatError(f"{path}: {error}") from error
+    missing = [column for column in dropped if column not in table.columns]
+    if missing:
+        raise InputError(f"--drop {missing[0]}: {path} has the columns {', '.join(map(str, table.columns[:20]))}")
+    table = table.drop(columns=dropped)
+    fitted = list(getattr(model, "feature_names_in_", table.columns))
+    lacking = [column for column in fitted if column not in table.columns]
+    if lacking:
+        raise InputError(
+            f"{path} lacks the columns {', '.join(map(str, lacking[:10]))} that the model was fitted on"
+        )
+    wanted = getattr(model, "n_features_in_", None)
+    if wanted is not None and len(fitted) != wanted:
+        raise InputError(f"the model takes {wanted} columns, {path} has {len(fitted)}: leave some out with --drop")
+    return table[fitted]
+
+
+def _baseline(text: str | None) -> Any:
+    from ..errors import InputError
+    from ..spaces.tabular import STRATEGIES
+
+    if text is None or text in STRATEGIES:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise InputError(
+            f'--baseline must be a number, {", ".join(STRATEGIES)}, or JSON {{"column": value}}, got {text!r}'
+        ) from None
+
+
+def _class(model: Any, text: str | None) -> Any:
+    """A class as the model spells it: "1" is the number 1 where classes are numbers."""
+    if text is None:
+        return None
+    for name in getattr(model, "classes_", ()):
+        if str(name) == text:
+            return name
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _write(found: "Explanation[GameTrees]", path: Path) -> None:
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
+        columns = found.to_frame("pyarrow")
+        write_columns({name: columns[name].to_pylist() for name in columns.column_names}, path)
+    else:
+        found.save(path)

@@ -1,0 +1,1 @@
+"""McXai: classification and misclassification games over masked players, searched by Monte Carlo tree search."""

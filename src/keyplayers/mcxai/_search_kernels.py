@@ -1,0 +1,308 @@
+# mypy: ignore-errors
+"""Kernels of the search over sets and of the game tree. Arrays only; see sets.py and search.py."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+kernel = njit(cache=True, nogil=True)
+
+
+@kernel
+def learn_pairs(members, sizes, drops, gains, pairs, seen, n_sweeps):
+    """Fit drop(S) ~ sum of gains + sum of pairs by Kaczmarz steps: each state's residual is shared out evenly
+    over its pairs, which tends to the interpolating solution of least norm.
+
+    members [M, k] players of a state, sizes [M], drops [M]. Writes: pairs [n, n], seen [n, n].
+    """
+    for _sweep in range(n_sweeps):
+        for s in range(len(sizes)):
+            k = sizes[s]
+            if k < 2:
+                continue
+            predicted = 0.0
+            for i in range(k):
+                predicted += gains[members[s, i]]
+                for j in range(i):
+                    predicted += pairs[members[s, i], members[s, j]]
+            step = (drops[s] - predicted) / (k * (k - 1) / 2)
+            for i in range(k):
+                a = members[s, i]
+                for j in range(i):
+                    b = members[s, j]
+                    pairs[a, b] += step
+                    pairs[b, a] += step
+                    seen[a, b] = True
+                    seen[b, a] = True
+
+
+@kernel
+def beam_sets(gains, pairs, size, width, codes, known):
+    """The sets of `size` players that the surrogate expects to drop the margin most, best first.
+
+    codes [n] random 64-bit numbers: a set's code is the sum of its players'. known [S] sorted codes of sets
+    that are not wanted. Returns: sets [R, size], expected drops [R], R <= width.
+    """
+    n = len(gains)
+    beam = np.zeros((1, size), dtype=np.int64)
+    scores = np.zeros(1)
+    beam_codes = np.zeros(1, dtype=np.int64)
+    slopes = np.empty((1, n))
+    slopes[0] = gains
+    for level in range(size):
+        new_scores = np.full(width, -np.inf)
+        new_codes = np.zeros(width, dtype=np.int64)
+        parents = np.full(width, -1, dtype=np.int64)
+        added = np.full(width, -1, dtype=np.int64)
+        filled = 0
+        last = level == size - 1
+        for b in range(len(scores)):
+            for a in range(n):
+                score = scores[b] + slopes[b, a]
+                if score <= new_scores[width - 1]:
+                    continue
+                held = False
+                for i in range(level):
+                    if beam[b, i] == a:
+                        held = True
+                        break
+                if held:
+                    continue
+                code = beam_codes[b] + codes[a]
+                for i in range(filled):
+                    if new_codes[i] == code:
+                        held = True
+                        break
+                if held:
+                    continue
+                if last and len(known) > 0:
+                    at = np.searchsorted(known, code)
+                    if at < len(known) and known[at] == code:
+                        continue
+                slot = min(filled, width - 1)
+                while slot > 0 and new_scores[slot - 1] < score:
+                    new_scores[slot] = new_scores[slot - 1]
+                    new_codes[slot] = new_codes[slot - 1]
+                    parents[slot] = parents[slot - 1]
+                    added[slot] = added[slot - 1]
+                    slot -= 1
+                new_scores[slot] = score
+                new_codes[slot] = code
+                parents[slot] = b
+                added[slot] = a
+                filled = min(filled + 1, width)
+        new_beam = np.zeros((filled, size), dtype=np.int64)
+        new_slopes = np.empty((filled, n))
+        for r in range(filled):
+            p = parents[r]
+            for i in range(level):
+                new_beam[r, i] = beam[p, i]
+            new_beam[r, level] = added[r]
+            if not last:
+                for a in range(n):
+                    new_slopes[r, a] = slopes[p, a] + pairs[added[r], a]
+        beam = new_beam
+        slopes = new_slopes
+        scores = new_scores[:filled]
+        beam_codes = new_codes[:filled]
+        if filled == 0:
+            break
+    return beam, scores
+
+
+@kernel
+def quality(action, parent, parents, players, bias, prior, pairs):
+    """Q(x, a): what the surrogate expects an edge to win, from the action and the players masked before it.
+
+    prior [n]; pairs [n, n], or [0, 0] where there are none.
+    """
+    value = bias + prior[action]
+    if len(pairs):
+        node = parent
+        while node > 0:
+            value += pairs[players[node], action]
+            node = parents[node]
+    return value
+
+
+@kernel
+def select(
+    parents, players, n_visits, rewards, first, following, n_children, depths, stopped, pending, groups,
+    group_visits, group_rewards, n_nodes, max_depth, exploration, widening, exponent, bias, prior, pairs,
+    tie_break, masked,
+):  # fmt: skip
+    """Walk down from the root by UCT; expand the first node that may have one child more.
+
+    widening 0: every action gets a child before any is visited again. groups [T], or [0]: the first node of
+    the same state, whose statistics over all orders are then used. tie_break [n] decides between equal Q.
+    Writes: masked [n], the node arrays when a child is made. Returns: leaf, number of nodes.
+    """
+    n = len(prior)
+    masked[:] = False
+    node = 0
+    while True:
+        if stopped[node] or pending[node] or depths[node] >= max_depth or depths[node] >= n:
+            return node, n_nodes
+        total = 0
+        child = first[node]
+        while child >= 0:
+            total += n_visits[child]
+            child = following[child]
+        allowed = n - depths[node]
+        if widening > 0:
+            allowed = min(allowed, max(1, math.ceil(widening * total**exponent)))
+        if n_children[node] < allowed:
+            tried = masked.copy()
+            child = first[node]
+            while child >= 0:
+                tried[players[child]] = True
+                child = following[child]
+            best = -1
+            best_q = -np.inf
+            for a in range(n):
+                if not tried[a]:
+                    q = quality(a, node, parents, players, bias, prior, pairs)
+                    if best < 0 or q > best_q or (q == best_q and tie_break[a] > tie_break[best]):
+                        best = a
+                        best_q = q
+            parents[n_nodes] = node
+            players[n_nodes] = best
+            depths[n_nodes] = depths[node] + 1
+            following[n_nodes] = first[node]
+            first[node] = n_nodes
+            n_children[node] += 1
+            pending[n_nodes] = True
+            masked[best] = True
+            return n_nodes, n_nodes + 1
+        best = -1
+        best_score = -np.inf
+        child = first[node]
+        while child >= 0:
+            if len(groups) and not pending[child]:
+                mean = group_rewards[groups[child]] / group_visits[groups[child]]
+            else:
+                mean = rewards[child] / n_visits[child]
+            score = mean + exploration * math.sqrt(math.log(total) / n_visits[child])
+            if score > best_score or (score == best_score and players[child] < players[best]):
+                best = child
+                best_score = score
+            child = following[child]
+        masked[players[best]] = True
+        node = best
+
+
+@kernel
+def back_up(leaf, visits, reward, parents, n_visits, rewards, groups, group_visits, group_rewards):
+    """Add visits and reward to every edge from the leaf up to the root, and to their states' groups."""
+    node = leaf
+    while node > 0:
+        n_visits[node] += visits
+        rewards[node] += reward
+        if len(groups):
+            group_visits[groups[node]] += visits
+            group_rewards[groups[node]] += reward
+        node = parents[node]
+    n_visits[0] += visits
+    rewards[0] += reward
+
+
+@kernel
+def select_block(
+    parents, players, n_visits, rewards, first, following, n_children, depths, stopped, pending, groups,
+    group_visits, group_rewards, n_nodes, max_depth, exploration, widening, exponent, bias, prior, pairs,
+    temperature, draws,
+):  # fmt: skip
+    """Choose a leaf for every playout of a block and draw the order of its roll-out.
+
+    Each leaf's path is visited at once with reward 0 (virtual loss), so that the next playout goes elsewhere.
+    draws [P, 2, n] uniform: ties of the expansion, Gumbel noise of the order; temperature infinite: the order
+    is uniform. Returns: leaves [P], masked [P, n], orders [P, n], number of nodes; an order's first
+    ``n - depth`` entries count.
+    """
+    n_playouts, _, n = draws.shape
+    leaves = np.empty(n_playouts, dtype=np.int64)
+    masked = np.zeros((n_playouts, n), dtype=np.bool_)
+    orders = np.empty((n_playouts, n), dtype=np.int64)
+    keys = np.empty(n)
+    for p in range(n_playouts):
+        leaf, n_nodes = select(
+            parents, players, n_visits, rewards, first, following, n_children, depths, stopped, pending, groups,
+            group_visits, group_rewards, n_nodes, max_depth, exploration, widening, exponent, bias, prior,
+            pairs, draws[p, 0], masked[p],
+        )  # fmt: skip
+        leaves[p] = leaf
+        # a new node has no group yet: its own visits are added when it gets one
+        node = leaf
+        while node > 0:
+            n_visits[node] += 1
+            if len(groups) and not pending[node]:
+                group_visits[groups[node]] += 1
+            node = parents[node]
+        n_visits[0] += 1
+        for a in range(n):
+            if masked[p, a]:
+                keys[a] = np.inf
+            else:
+                q = quality(a, leaf, parents, players, bias, prior, pairs)
+                keys[a] = math.log(-math.log(max(draws[p, 1, a], 1e-300))) - q / temperature
+        orders[p] = np.argsort(keys, kind="mergesort")
+    return leaves, masked, orders, n_nodes
+
+
+@kernel
+def learn_edges(parents, players, n_visits, rewards, n_nodes, prior, pairs, bias, n_sweeps):
+    """Fit Q to the win rates in the tree by Kaczmarz steps, weighted by visits: n / (n + 2).
+
+    Writes: prior [n], pairs [n, n] (masked before, action). Returns: bias.
+    """
+    for _sweep in range(n_sweeps):
+        for t in range(1, n_nodes):
+            if n_visits[t] == 0:
+                continue
+            action = players[t]
+            error = rewards[t] / n_visits[t] - quality(action, parents[t], parents, players, bias, prior, pairs)
+            n_terms = 2
+            node = parents[t]
+            while node > 0:
+                n_terms += 1
+                node = parents[node]
+            step = 0.5 * error / n_terms * n_visits[t] / (n_visits[t] + 2)
+            bias += step
+            prior[action] += step
+            if len(pairs):
+                node = parents[t]
+                while node > 0:
+                    pairs[players[node], action] += step
+                    node = parents[node]
+    return bias
+
+
+@kernel
+def replay(codes, known, order, p_target, ended, start, sign, first, draws, depth):
+    """Play out along remembered states: `first` first, then the others in random order, as far as known.
+
+    codes [n] the players' codes, known [M] sorted codes of states, order [M] their index on the board, draws
+    [R, n] uniform. Returns: sums [n] of the changes of P, in the direction of the game, as each player was
+    masked, and their counts [n].
+    """
+    n_playouts, n = draws.shape
+    changes = np.zeros(n)
+    counts = np.zeros(n, dtype=np.int64)
+    for r in range(n_playouts):
+        draws[r, first] = -1.0
+        players = np.argsort(draws[r], kind="mergesort")
+        code = np.int64(0)
+        at = start
+        for step in range(depth):
+            player = players[step]
+            code += codes[player]
+            place = np.searchsorted(known, code)
+            if place >= len(known) or known[place] != code:
+                break
+            changes[player] += sign * (p_target[at] - p_target[order[place]])
+            counts[player] += 1
+            at = order[place]
+            if ended[at]:
+                break
+    return changes, counts

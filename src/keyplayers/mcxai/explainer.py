@@ -1,0 +1,620 @@
+"""`McXai`: why does a classifier say this of an instance? Two games of masking, searched and read."""
+
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..arrays import Bools, Floats, Ints
+from ..errors import InputError, PredictorError
+from ..explanation import Explanation
+from ..progress import Progress, Silent
+from ..seeding import RandomState, generator
+from ..spaces.protocol import FeatureSpace, MaskedInstance
+from ..spaces.tabular import Tabular
+from .game import Board, Game
+from .predictor import Output, Predictor
+from .reading import GameReading, GameTrees
+from .search import Playouts, Rules, graft, play, replay, survey
+from .sets import Seek, in_order, seek_sets
+from .surrogate import SURROGATES, Surrogate, make_quality
+
+# Rows that "auto" allows: enough for the smallest sets on every problem of the benchmark, most use far fewer
+ROWS, ROWS_PER_PLAYER, FEW_PLAYERS = 600, 4, 64
+# rows without a smaller set after which the search for sets stops, in the first game and in its continuation
+PATIENCE, PATIENCE_AFTER = 150, 40
+# widening "auto": (c, alpha); see docs/search.md
+WIDENING = (2.0, 0.5)
+# rows for the tree search with max_evals "auto", in the first game and in its continuation
+PLAY, PLAY_AFTER = 48, 24
+# playouts that run at a time with parallel_leaves "auto"
+LEAVES = 8
+# minimal sets that are kept and grafted onto the tree
+MAX_SETS = 20
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Rows for the parts of one game."""
+
+    seek: int  # the search for sets
+    patience: int  # of these, rows without a smaller set after which it stops
+    play: int  # the tree search
+    survey: int  # playouts of all first moves alike
+    reserve: int = 0  # left for the other game
+
+
+class McXai:
+    """Explain a classifier by two games of masking.
+
+    Parameters
+    ----------
+    predict
+        A function of a batch of rows, or an estimator.
+    space
+        How an instance falls into players; default `Tabular` with the `baseline` and `background` given here.
+    baseline, background
+        What masking puts in, for tables; see `Tabular`. Not together with `space`.
+    depth
+        L, most players masked in one playout. "auto": twice the size of the smallest set found, at least 10.
+    eta
+        Weight of a short path against a large change of probability in the reward, in [0, 1].
+    exploration
+        λ of UCT.
+    surrogate
+        Q(x, a), what an edge is expected to win: "none", "drop", "regression", "auto".
+    widening
+        "auto"; (c, alpha): a node has at most ⌈c·n^alpha⌉ children; None: every action is tried once before
+        any is tried twice (textbook).
+    rollout
+        "surrogate": players drawn by softmax(Q / T); "random": uniformly.
+    parallel_leaves
+        Playouts that go on at a time, with virtual loss; 1 is the textbook, "auto" 8.
+    share_orders
+        Let all orders of the same set share their statistics in the selection.
+    max_evals
+        Rows given to the model. "auto": at most 600 for up to 64 players (4 more for each further player), and
+        fewer where the answer is settled before. A number is used up, unless everything has been seen.
+    max_seconds
+        Stop looking after so many seconds.
+    batch_size
+        Most rows of one model call. Never changes the answer.
+    output
+        What a function gives: "proba", "log_proba", "logits" or "label".
+    class_names
+        Names of the classes; default the estimator's.
+    multilabel
+        The columns are labels that are on or off independently (threshold 0.5); `target` names one.
+
+    Notes
+    -----
+    With ``widening=None, rollout="random", parallel_leaves=1, surrogate="none"`` the search is the textbook
+    one: no sets are sought beforehand, nothing is shrunk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def model(rows):
+    ...     return 1 / (1 + np.exp(2 - 3 * rows[:, 0] * rows[:, 2]))
+    >>> ex = McXai(model, baseline=0).explain(np.array([1.0, 1.0, 1.0]), random_state=0)
+    >>> sorted(ex.key_set), ex.lower_bound
+    ([0], 1)
+    """
+
+    def __init__(
+        self,
+        predict: Any,
+        space: FeatureSpace | None = None,
+        baseline: Any = None,
+        *,
+        background: Any = None,
+        depth: int | Literal["auto"] = "auto",
+        eta: float = 0.5,
+        exploration: float = 2**0.5,
+        surrogate: Surrogate = "auto",
+        widening: tuple[float, float] | Literal["auto"] | None = "auto",
+        rollout: Literal["surrogate", "random"] = "surrogate",
+        parallel_leaves: int | Literal["auto"] = "auto",
+        share_orders: bool = False,
+        max_evals: int | Literal["auto"] = "auto",
+        max_seconds: float | None = None,
+        batch_size: int = 256,
+        output: Output = "proba",
+        class_names: Sequence[Hashable] | None = None,
+        multilabel: bool = False,
+    ) -> None:
+        if space is not None and not (baseline is None and background is None):
+            raise InputError("give baseline and background to the space, or leave the space out")
+        _check(depth == "auto" or (_whole(depth) and depth >= 1), "depth", "'auto' or at least 1", depth)
+        _check(0 <= eta <= 1, "eta", "between 0 and 1", eta)
+        _check(exploration >= 0, "exploration", "at least 0", exploration)
+        _check(surrogate in SURROGATES, "surrogate", f"one of {', '.join(SURROGATES)}", surrogate)
+        _check(rollout in ("surrogate", "random"), "rollout", "'surrogate' or 'random'", rollout)
+        _check(
+            widening is None
+            or widening == "auto"
+            or (len(widening) == 2 and widening[0] > 0 and widening[1] >= 0),
+            "widening", "'auto', None or (c > 0, alpha >= 0)", widening,
+        )  # fmt: skip
+        _check(
+            parallel_leaves == "auto" or (_whole(parallel_leaves) and parallel_leaves >= 1),
+            "parallel_leaves", "'auto' or at least 1", parallel_leaves,
+        )  # fmt: skip
+        _check(
+            max_evals == "auto" or (_whole(max_evals) and max_evals >= 2),
+            "max_evals",
+            "'auto' or at least 2",
+            max_evals,
+        )
+        _check(max_seconds is None or max_seconds > 0, "max_seconds", "None or above 0", max_seconds)
+        _check(_whole(batch_size) and batch_size >= 1, "batch_size", "at least 1", batch_size)
+        self.predict = predict
+        self.space: FeatureSpace = space or Tabular(baseline=baseline, background=background)
+        self.depth, self.eta, self.exploration = depth, eta, exploration
+        self.surrogate, self.widening, self.rollout = surrogate, widening, rollout
+        self.parallel_leaves, self.share_orders = parallel_leaves, share_orders
+        self.max_evals, self.max_seconds, self.batch_size = max_evals, max_seconds, batch_size
+        self.output, self.class_names, self.multilabel = output, class_names, multilabel
+        Predictor(predict, output, class_names, multilabel)
+
+    @property
+    def textbook(self) -> bool:
+        """Whether the settings ask for the search as the textbook has it."""
+        return (
+            self.widening is None
+            and self.rollout == "random"
+            and self.parallel_leaves == 1
+            and self.surrogate == "none"
+        )
+
+    def explain(
+        self,
+        instance: Any,
+        /,
+        target: Hashable = None,
+        *,
+        random_state: RandomState = None,
+        progress: Progress | None = None,
+    ) -> Explanation[GameTrees]:
+        """Play both games about one instance.
+
+        Parameters
+        ----------
+        instance
+            What the space takes: for tables a row.
+        target
+            Class that the games are about, by name or index; default the predicted class. Where it is the
+            predicted class the first game asks what carries it, else what stands in its way.
+        random_state
+            Seed of this call.
+
+        Raises
+        ------
+        PredictorError
+            The model raised. Its own exception is the cause; ``masked`` names the players masked at the time,
+            ``partial`` is the explanation of what was found before (None where nothing was).
+        UnknownNameError
+            There is no such class.
+        """
+        progress = progress or Silent()
+        started = time.perf_counter()
+        rng = generator(random_state)
+        bound = self.space.bind(instance)
+        movable = np.flatnonzero(bound.movable)
+        scorer = _Scorer(
+            Predictor(self.predict, self.output, self.class_names, self.multilabel),
+            bound,
+            movable,
+            self.batch_size,
+        )
+        total, shares = self._budget(len(movable), bound.n_backgrounds)
+        ends = scorer.ends()
+        y = self._target(scorer, ends, target)
+        board = Board(
+            scorer, len(movable), y, self.multilabel, bound.n_backgrounds, total,
+            float("inf") if self.max_seconds is None else started + self.max_seconds,
+        )  # fmt: skip
+        states = np.zeros((len(ends), len(movable)), dtype=bool)
+        states[1:] = True
+        board.remember(states, ends)
+        board.n_rows = len(ends) * bound.n_backgrounds
+        board.on_rows = progress.advance
+        games: list[GameReading] = []
+        settings = self._settings(random_state)
+        progress.begin("masking", total)
+        try:
+            self._play_games(board, bound, movable, rng, shares, games, scorer)
+        except PredictorError as error:
+            error.partial = _tell(games, board, bound, scorer, started, settings) if games else None  # type: ignore[attr-defined]
+            raise
+        finally:
+            progress.end()
+        return _tell(games, board, bound, scorer, started, settings)
+
+    def _play_games(
+        self,
+        board: Board,
+        bound: MaskedInstance,
+        movable: Ints,
+        rng: np.random.Generator,
+        shares: tuple[_Share, _Share],
+        games: list[GameReading],
+        scorer: "_Scorer",
+    ) -> None:
+        """The first game, then the other one from the state in which the first one's key set is masked."""
+        names = [bound.names[i] for i in movable]
+        start = int(board.look(np.zeros((1, len(movable)), dtype=bool))[0])
+        sign = 1 if board.predicted[start] == board.target else -1
+        base = np.zeros(len(movable), dtype=bool)
+        for share in shares:
+            game = Game(board, sign, base)
+            games.append(self._play_one(game, names, rng, share, games, scorer))
+            if not games[-1].flipped or board.rows_left() < board.rows_per_state:
+                return
+            masked = set(games[-1].best_set)
+            base = base | np.array([name in masked for name in names])
+            sign = -sign
+
+    def _play_one(
+        self,
+        game: Game,
+        names: list[Hashable],
+        rng: np.random.Generator,
+        share: "_Share",
+        games: list[GameReading],
+        scorer: "_Scorer",
+    ) -> GameReading:
+        """Seek small sets, graft them onto a tree, let the tree search go on from there."""
+        before = game.board.n_rows
+        seek = Seek(game, rng)
+        playouts = Playouts(game, self._rules(game, None), make_quality(self.surrogate, np.zeros(game.n), 1.0))
+        contributions = np.full(game.n, np.nan)
+        try:
+            if not self.textbook:
+                seek_sets(seek, share.seek, share.patience)
+                margin = game.sign * float(game.board.margins(np.array([game.start]))[0])
+                quality = make_quality(self.surrogate, seek.gains, margin)
+                playouts = Playouts(game, self._rules(game, seek.best_size()), quality)
+                for order, index in in_order(seek, list(seek.found))[:MAX_SETS]:
+                    graft(playouts, order, index)
+            play(playouts, rng, share.play, shrinking=None if self.textbook else seek)
+            if not self.textbook:
+                survey(playouts, rng, min(share.survey, game.board.rows_left() - share.reserve))
+                contributions = replay(playouts, rng)
+        except PredictorError as error:
+            error.masked = scorer.masked_names()  # type: ignore[attr-defined]
+            games.append(
+                _read(game, seek, playouts, names, contributions, game.board.n_rows - before, self.textbook)
+            )
+            raise
+        return _read(game, seek, playouts, names, contributions, game.board.n_rows - before, self.textbook)
+
+    def _rules(self, game: Game, best_size: int | None) -> Rules:
+        depth = self.depth if self.depth != "auto" else max(10, 2 * (best_size or 0))
+        return Rules(
+            max(1, min(depth, game.n)),
+            self.eta,
+            self.exploration,
+            WIDENING if self.widening == "auto" else self.widening,
+            self.rollout,
+            LEAVES if self.parallel_leaves == "auto" else self.parallel_leaves,
+            self.share_orders,
+        )
+
+    def _budget(self, n: int, rows_per_state: int) -> tuple[int, tuple[_Share, _Share]]:
+        """Rows in all, and the shares of the two games."""
+        r = rows_per_state
+        if self.max_evals == "auto":
+            total = ROWS + ROWS_PER_PLAYER * max(0, n - FEW_PLAYERS)
+            after = 2 * n + 2 * PATIENCE_AFTER
+            first = _Share((total - after // 2) * r, max(PATIENCE, n // 2) * r, PLAY * r, 0)
+            return total * r, (first, _Share(after * r, PATIENCE_AFTER * r, PLAY_AFTER * r, 0))
+        total = self.max_evals
+        if self.textbook:
+            return total, (_Share(0, 0, total * 3 // 4, 0), _Share(0, 0, total, 0))
+        if total <= 4 * n * r:  # hardly enough to find a set at all
+            return total, (_Share(total, total, total, 0), _Share(total, PATIENCE_AFTER * r, total, 0))
+        patience = max(PATIENCE * r, total // 8)
+        first = _Share(total * 3 // 5, patience, total // 8, total, reserve=total // 8)
+        return total, (first, _Share(total // 8, patience // 4, total // 16, total))
+
+    def _target(self, scorer: "_Scorer", ends: Floats, target: Hashable) -> int:
+        if target is not None:
+            return scorer.predictor.index(target)
+        if self.multilabel:
+            raise InputError(
+                f"with multilabel=True say which label the games are about: target= one of "
+                f"{', '.join(map(repr, scorer.predictor.classes[:20]))}"
+            )
+        return int(ends[0].argmax())
+
+    def _settings(self, random_state: RandomState) -> dict[str, Any]:
+        names = (
+            "depth", "eta", "exploration", "surrogate", "rollout", "parallel_leaves", "share_orders", "max_evals",
+            "max_seconds", "batch_size", "output", "multilabel",
+        )  # fmt: skip
+        widening = list(self.widening) if isinstance(self.widening, tuple) else self.widening
+        seed = int(random_state) if isinstance(random_state, (int, np.integer)) else None
+        return {name: getattr(self, name) for name in names} | {"widening": widening, "random_state": seed}
+
+
+@dataclass(eq=False)
+class _Scorer:
+    """Masked players -> probabilities, in calls of at most `batch_size` rows; background rows are averaged."""
+
+    predictor: Predictor
+    bound: MaskedInstance
+    movable: Ints
+    batch_size: int
+    latest: Bools | None = None  # the states of the call that is under way
+
+    def __call__(self, states: Bools) -> Floats:
+        r = self.bound.n_backgrounds
+        masked = states
+        if len(self.movable) < len(self.bound.names):
+            masked = np.zeros((len(states), len(self.bound.names)), dtype=bool)
+            masked[:, self.movable] = states
+        parts = []
+        for start in range(0, len(states) * r, self.batch_size):
+            rows = np.arange(start, min(start + self.batch_size, len(states) * r))
+            self.latest = masked[rows // r] if r > 1 else masked[start : start + self.batch_size]
+            parts.append(self._ask(self.latest, rows % r))
+        width = parts[-1].shape[1]
+        p = (
+            np.concatenate([np.pad(q, ((0, 0), (0, width - q.shape[1]))) for q in parts])
+            if len(parts) > 1
+            else parts[0]
+        )
+        return p if r == 1 else p.reshape(len(states), r, width).mean(axis=1)
+
+    def _ask(self, masked: Bools, backgrounds: Ints) -> Floats:
+        return self.predictor(self.bound.rows(masked, backgrounds), len(masked))
+
+    def ends(self) -> Floats:
+        """Probabilities of the instance and, unless nothing can be masked, of everything masked [1 or 2, K].
+
+        Raises
+        ------
+        PredictorError
+            The model cannot take one of the two; the message says which players' masked values it refuses.
+        """
+        n = len(self.movable)
+        try:
+            first = self(np.zeros((1, n), dtype=bool))
+        except PredictorError as error:
+            raise _failed(f"{error} (on the instance itself, nothing masked)", error, ()) from error.__cause__
+        if n == 0:
+            return first
+        try:
+            last = self(np.ones((1, n), dtype=bool))
+        except PredictorError as error:
+            refused = [self.bound.names[self.movable[i]] for i in range(min(n, 256)) if self._refuses(i)]
+            blame = (
+                f"the baseline of {', '.join(map(repr, refused[:10]))} is unlike what the model was trained on"
+                if refused
+                else "masked one by one all players are accepted"
+            )
+            raise _failed(
+                f"{error} (with every player masked; {blame}). Give another baseline, or background rows",
+                error, tuple(refused) or self.masked_names(),
+            ) from error.__cause__  # fmt: skip
+        if last.shape[1] > first.shape[1]:
+            first = np.pad(first, ((0, 0), (0, last.shape[1] - first.shape[1])))
+        return np.concatenate([first, last])
+
+    def _refuses(self, player: int) -> bool:
+        state = np.zeros((1, len(self.movable)), dtype=bool)
+        state[0, player] = True
+        try:
+            self(state)
+        except PredictorError:
+            return True
+        return False
+
+    def masked_names(self) -> tuple[Hashable, ...]:
+        """Players masked in the first row that the model refuses among those it was given last."""
+        states = self.latest
+        if states is None:
+            return ()
+        for state in states:
+            try:
+                self._ask(state[None], np.zeros(1, dtype=np.int64))
+            except PredictorError:
+                return tuple(name for name, gone in zip(self.bound.names, state, strict=True) if gone)
+        return ()
+
+
+def _failed(message: str, error: PredictorError, masked: tuple[Hashable, ...]) -> PredictorError:
+    failed = PredictorError(message)
+    failed.masked, failed.partial = masked, None  # type: ignore[attr-defined]
+    return failed
+
+
+def _read(
+    game: Game,
+    seek: Seek,
+    playouts: Playouts,
+    names: list[Hashable],
+    contributions: Floats,
+    n_rows: int,
+    textbook: bool,
+) -> GameReading:
+    """What a finished game says."""
+    board, tree = game.board, playouts.tree()
+    local = [names[i] for i in game.players]
+    ended = sorted(playouts.best.items(), key=lambda item: (len(item[0]), -item[1][0]))
+    if textbook:
+        minimal = [order for _, (_, order) in ended]
+    else:
+        minimal = [playouts.best[key][1] for key, _ in ended if tuple(sorted(key)) in seek.found or len(key) == 1]
+        minimal = minimal or [order for _, (_, order) in ended]
+    if minimal:
+        best = minimal[0]
+        index = int(game.look_at([tuple(sorted(best))])[0])
+    else:
+        best, index = _nearest(game)
+    complete = tree.best_complete()
+    path = tree.path(complete) if complete is not None else (ended and max(v for _, v in ended)[1]) or ()
+    rate = (
+        float(tree.win_rates()[complete])
+        if complete is not None
+        else (max(v for _, v in ended)[0] if ended else float("nan"))
+    )
+    rates, visits = playouts.quality.first_moves(), np.zeros(game.n, dtype=np.int64)
+    for node in tree.children(0).tolist():
+        rates[tree.players[node]] = tree.rewards[node] / tree.n_visits[node]
+        visits[tree.players[node]] = tree.n_visits[node]
+    becomes = int(board.predicted[index])
+    return GameReading(
+        "classification" if game.sign == 1 else "misclassification",
+        tuple(local),
+        bool(minimal),
+        tuple(tuple(local[p] for p in order) for order in minimal[:MAX_SETS]),
+        tuple(local[p] for p in best),
+        float(game.changes(np.array([index]))[0]),
+        float(board.p_target[index]),
+        becomes,
+        tuple(local[p] for p in path),
+        rate,
+        game.lower_bound(),
+        rates,
+        visits,
+        contributions,
+        _interactions(game),
+        tree,
+        n_rows,
+        int(tree.n_visits[0]),
+    )
+
+
+def _nearest(game: Game) -> tuple[tuple[int, ...], int]:
+    """The state seen that moved the margin most towards the end of the game, the smallest among equals."""
+    board = game.board
+    indices = np.flatnonzero(game.counted()[: board.n_states])
+    drops = game.drops(indices)
+    sizes = board.sizes(indices)
+    at = int(indices[np.lexsort((sizes, -drops))[0]])
+    state = board.states(np.array([at]))[0][game.players]
+    return tuple(np.flatnonzero(state).tolist()), at
+
+
+def _interactions(game: Game) -> Floats:
+    """Local pairs a < b that were seen masked alone and together, with what both move P(y) beyond each alone."""
+    board = game.board
+    indices = np.flatnonzero(game.counted()[: board.n_states])
+    sizes = board.sizes(indices) - int(game.base.sum())
+    local = np.full(len(game.base), -1)
+    local[game.players] = np.arange(game.n)
+    singles, pairs = indices[sizes == 1], indices[sizes == 2]
+    alone = np.full(game.n, np.nan)
+    players = local[board.members(singles)[1]]
+    alone[players[players >= 0]] = game.changes(singles)
+    players = local[board.members(pairs)[1]]
+    both = players[players >= 0].reshape(-1, 2)
+    change = game.changes(pairs) - alone[both].sum(axis=1)
+    known = ~np.isnan(change)
+    found: Floats = np.column_stack([both, change])[known]
+    return found
+
+
+def _tell(
+    games: list[GameReading],
+    board: Board,
+    bound: MaskedInstance,
+    scorer: _Scorer,
+    started: float,
+    settings: dict[str, Any],
+) -> Explanation[GameTrees]:
+    """The explanation: classes by name, players by importance, one sentence."""
+    classes = scorer.predictor.classes
+
+    def named(index: int) -> Hashable:
+        return f"not {classes[board.target]}" if index < 0 else classes[index]
+
+    games = [_with_class(game, named) for game in games]
+    start = int(board.look(np.zeros((1, board.n_players), dtype=bool))[0])
+    everything = int(board.look(np.ones((1, board.n_players), dtype=bool))[0])
+    structure = GameTrees(
+        tuple(classes), named(board.target), named(int(board.predicted[start])), float(board.p_target[start]),
+        float(board.p_target[everything]), named(int(board.predicted[everything])), games[0],
+        games[1] if len(games) > 1 else None, board.n_rows, scorer.predictor.n_calls,
+        time.perf_counter() - started,
+        {name: (a, b) for name, a, b in zip(bound.names, bound.shown, bound.shown_masked, strict=True)},
+    )  # fmt: skip
+    main = games[0]
+    # without a single win, win rates say nothing; then what the players change in P(target) has to do
+    won = bool((main.win_rates > 0).any()) and main.flipped
+    worth = main.win_rates if won else np.nan_to_num(main.contributions)
+    rates = dict(zip(main.players, worth.tolist(), strict=True))
+    values = np.array([rates.get(name, 0.0) for name in bound.names])
+    # players that masking would not change are worth exactly nothing; they come last
+    order = np.lexsort((np.arange(len(values)), -values, ~bound.movable))
+    return Explanation(
+        "mcxai",
+        structure.target,
+        tuple(bound.names[i] for i in order),
+        values[order],
+        np.where(bound.movable, np.nan, 0.0)[order],
+        f"win rate of masking first in the {main.kind} game"
+        if won
+        else "mean change of P(target) as the player is masked (nothing ended the game)",
+        "win rate" if won else "probability",
+        board.n_rows,
+        _sentence(structure),
+        structure,
+        settings,
+    )
+
+
+def _with_class(game: GameReading, named: Any) -> GameReading:
+    from dataclasses import replace
+
+    return replace(game, becomes=named(game.becomes))
+
+
+def _sentence(structure: GameTrees) -> str:
+    main, after = structure.main, structure.continuation
+    says = f"The model says {structure.predicted!r} of this instance"
+    p = f"P({structure.target!r}) = {structure.p_target:.3g}"
+    if not main.players:
+        return f"{says} ({p}); masking would change nothing: every player already has its masked value."
+    if not main.flipped:
+        near = _listing(main.best_set) or "nothing"
+        return (
+            f"{says} ({p}); no set that was tried changes that. Nearest came masking {near}: "
+            f"{structure.p_target:.3g} -> {main.p_best:.3g}; with everything masked it is "
+            f"{structure.p_masked:.3g}."
+        )
+    verb = "carry it" if len(main.best_set) > 1 else "carries it"
+    if main.kind == "misclassification":
+        verb = f"{'stand' if len(main.best_set) > 1 else 'stands'} in the way of {structure.target!r}"
+    told = (
+        f"{says} ({p}); {_listing(main.best_set)} {verb}: with "
+        f"{'them' if len(main.best_set) > 1 else 'it'} masked it says {main.becomes!r} ({main.p_best:.3g})"
+    )
+    if after is not None and after.kind == "misclassification" and after.best_set:
+        back = "turns it back to" if after.flipped else "brings it nearest to"
+        told += (
+            f". Against {structure.target!r} {'speak' if len(after.best_set) > 1 else 'speaks'} "
+            f"{_listing(after.best_set)}: masking {'them' if len(after.best_set) > 1 else 'it'} as well {back} "
+            f"{structure.target!r} ({after.p_best:.3g})"
+        )
+    return told + "."
+
+
+def _listing(players: Sequence[Hashable]) -> str:
+    words = [str(p) for p in players[:8]]
+    if len(players) > 8:
+        words.append(f"{len(players) - 8} more")
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _check(right: bool, name: str, allowed: str, given: Any) -> None:
+    if not right:
+        raise InputError(f"{name} must be {allowed}, got {given!r}")

@@ -1,0 +1,261 @@
+"""The two games on one board: states of masked players, what the model says of them, reward of a playout.
+
+A state is the set of masked players, packed to bits. The board remembers every state that it has shown to the
+model, so none is shown twice, and it counts rows. Players that masking would not change are not on the board.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..arrays import Bools, Floats, Ints
+
+# a probability below this cannot be told from 0 when margins are taken as logarithms
+SMALLEST_PROBABILITY = 1e-3
+# states are shown to the model in blocks of at most this many, so that memory does not grow with the budget
+BLOCK = 1024
+
+Score = Callable[[Bools], Floats]
+
+
+@dataclass(eq=False)
+class Board:
+    """What the model says of the states seen so far.
+
+    Parameters
+    ----------
+    score
+        Masked players [B, n] -> class probabilities [B, K].
+    n_players
+        n, all of them movable.
+    target
+        Index y of the class that the games are about.
+    multilabel
+        Whether the classes are labels that are each on or off: then the game is about label y alone.
+    rows_per_state
+        Rows that the model is given for one state (background rows).
+    max_rows
+        Budget in rows.
+    deadline
+        Value of ``time.perf_counter()`` after which nothing new is shown to the model.
+    """
+
+    score: Score
+    n_players: int
+    target: int
+    multilabel: bool = False
+    rows_per_state: int = 1
+    max_rows: int = 1000
+    deadline: float = float("inf")
+    n_rows: int = 0
+    n_states: int = 0
+    on_rows: Callable[[int], None] | None = None
+    probabilities: Floats = field(default_factory=lambda: np.empty((256, 0)))  # [M, K]
+    p_target: Floats = field(default_factory=lambda: np.empty(256))  # [M] probability of y
+    p_other: Floats = field(default_factory=lambda: np.empty(256))  # [M] probability of the best other class
+    predicted: Ints = field(default_factory=lambda: np.empty(256, dtype=np.int64))  # [M] class index
+    packed: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]" = field(init=False)  # [M, n/8] masked players
+    _known: dict[bytes, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.packed = np.empty((256, (self.n_players + 7) // 8), dtype=np.uint8)
+
+    def look(self, states: Bools) -> Ints:
+        """Index of each state [B] among those seen, new ones shown to the model; -1 where the budget ends.
+
+        States count in the order in which they are given, so what a budget covers does not depend on how
+        calls are cut.
+        """
+        packed = np.packbits(states, axis=1)
+        keys = [row.tobytes() for row in packed]
+        known = self._known
+        found = [known.get(key, -1) for key in keys]
+        if -1 in found:
+            fresh: dict[bytes, int] = {}
+            for position, at in enumerate(found):
+                if at < 0:
+                    fresh.setdefault(keys[position], position)
+            self._show(states, packed, list(fresh.items()))
+            found = [known.get(key, -1) for key in keys]
+        return np.array(found, dtype=np.int64)
+
+    def remember(self, states: Bools, probabilities: Floats) -> None:
+        """Note states whose rows the model has been given already."""
+        packed = np.packbits(states, axis=1)
+        self._absorb(packed, [row.tobytes() for row in packed], probabilities)
+
+    def rows_left(self) -> int:
+        """Rows that the budget still allows."""
+        return 0 if time.perf_counter() > self.deadline else max(0, self.max_rows - self.n_rows)
+
+    def states(self, indices: Ints) -> Bools:
+        """Masked players [B, n] of states seen."""
+        return np.unpackbits(self.packed[indices], axis=1, count=self.n_players).view(np.bool_)
+
+    def sizes(self, indices: Ints) -> Ints:
+        """How many players are masked in states seen [B]."""
+        counts: Ints = np.bitwise_count(self.packed[indices]).sum(axis=1, dtype=np.int64)
+        return counts
+
+    def members(self, indices: Ints) -> tuple[Ints, Ints]:
+        """Masked players of states seen: position in `indices` and player, sorted by position."""
+        rows, players = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for start in range(0, len(indices), BLOCK):
+            row, player = np.nonzero(self.states(indices[start : start + BLOCK]))
+            rows.append(row + start)
+            players.append(player)
+        return np.concatenate(rows), np.concatenate(players)
+
+    def margins(self, indices: Ints) -> Floats:
+        """P(y) - P(best other class), [B]."""
+        return self.p_target[indices] - self.p_other[indices]
+
+    def log_odds(self, indices: Ints, rival: int | None = None) -> Floats:
+        """log P(y) - log P(rival), [B]; the rival is the best other class unless one is named."""
+        other = self.p_other[indices] if rival is None else self.probabilities[indices, rival]
+        return np.log(np.maximum(self.p_target[indices], SMALLEST_PROBABILITY)) - np.log(
+            np.maximum(other, SMALLEST_PROBABILITY)
+        )
+
+    def _show(self, states: Bools, packed: Ints, fresh: list[tuple[bytes, int]]) -> None:
+        for start in range(0, len(fresh), BLOCK):
+            part = fresh[start : start + BLOCK][: self.rows_left() // self.rows_per_state]
+            if not part:
+                return
+            at = [position for _, position in part]
+            probabilities = self.score(states[at])
+            self._absorb(packed[at], [key for key, _ in part], probabilities)
+            self.n_rows += len(part) * self.rows_per_state
+            if self.on_rows is not None:
+                self.on_rows(len(part) * self.rows_per_state)
+
+    def _absorb(self, packed: Ints, keys: list[bytes], probabilities: Floats) -> None:
+        start, stop = self.n_states, self.n_states + len(keys)
+        while stop > len(self.p_target):
+            for name in ("probabilities", "p_target", "p_other", "predicted", "packed"):
+                held = getattr(self, name)
+                setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
+        new_classes = probabilities.shape[1] - self.probabilities.shape[1]
+        if new_classes:
+            self.probabilities = np.pad(self.probabilities, ((0, 0), (0, new_classes)))
+        y = self.target
+        target = probabilities[:, y]
+        if self.multilabel:
+            other, predicted = 1 - target, np.where(target > 0.5, y, -1)
+        else:
+            predicted = probabilities.argmax(axis=1)
+            rest = probabilities.copy()
+            rest[:, y] = -1
+            other = np.maximum(rest.max(axis=1), 0)
+        self.probabilities[start:stop] = probabilities
+        self.p_target[start:stop] = target
+        self.p_other[start:stop] = other
+        self.predicted[start:stop] = predicted
+        self.packed[start:stop] = packed
+        self._known.update(zip(keys, range(start, stop), strict=True))
+        self.n_states = stop
+
+
+@dataclass(eq=False)
+class Game:
+    """Mask players until the class is no longer y (`sign` 1), or until it is y (`sign` -1).
+
+    The continuation of a game starts from a `base` of players that are masked already; it is played by the
+    rest, whose local numbers are 0 .. n - 1.
+    """
+
+    board: Board
+    sign: int
+    base: Bools  # [N] masked before the game starts
+
+    def __post_init__(self) -> None:
+        self.players = np.flatnonzero(~self.base)  # [n] local number -> number on the board
+        self.n = len(self.players)
+        self._counted = np.zeros(256, dtype=bool)
+        self.n_seen = np.zeros(self.n + 1, dtype=np.int64)  # by size: different states looked at
+        self.smallest_end = self.n + 1  # players masked in the smallest state seen that ends the game
+        self.start = int(self.look(np.zeros((1, self.n), dtype=bool))[0])
+
+    def look(self, states: Bools) -> Ints:
+        """Board index of each local state [B, n]; -1 where the budget ends."""
+        if self.n == len(self.base):
+            full = states
+        else:
+            full = np.repeat(self.base[None], len(states), axis=0)
+            full[:, self.players] |= states
+        found = self.board.look(full)
+        if self.board.n_states > len(self._counted):
+            self._counted = np.concatenate(
+                [self._counted, np.zeros(len(self.board.p_target) - len(self._counted), dtype=bool)]
+            )
+        new = np.flatnonzero((found >= 0) & ~self._counted[found])
+        if len(new):
+            _, first = np.unique(found[new], return_index=True)
+            new = new[first]
+            self._counted[found[new]] = True
+            sizes = states[new].sum(axis=1)
+            np.add.at(self.n_seen, sizes, 1)
+            self.smallest_end = min(self.smallest_end, *sizes[self.ended(found[new])].tolist(), self.n + 1)
+        return found
+
+    def look_at(self, sets: "list[tuple[int, ...]]") -> Ints:
+        """`look` for sets given by their local players."""
+        found = np.empty(len(sets), dtype=np.int64)
+        for start in range(0, len(sets), BLOCK):
+            part = sets[start : start + BLOCK]
+            states = np.zeros((len(part), self.n), dtype=bool)
+            rows = np.repeat(np.arange(len(part)), [len(players) for players in part])
+            states[rows, [p for players in part for p in players]] = True
+            found[start : start + BLOCK] = self.look(states)
+        return found
+
+    def known_at(self, sets: "list[tuple[int, ...]]") -> Ints:
+        """Board index of sets seen, -1 for others; the model is not asked."""
+        allowed, self.board.max_rows = self.board.max_rows, 0
+        try:
+            return self.look_at(sets)
+        finally:
+            self.board.max_rows = allowed
+
+    def counted(self) -> Bools:
+        """Which states on the board this game has looked at [M]."""
+        return self._counted
+
+    def ended(self, indices: Ints) -> Bools:
+        """Whether the game is over in these states [B]; False where the index is -1."""
+        is_target = self.board.predicted[indices] == self.board.target
+        over: Bools = (is_target != (self.sign == 1)) & (np.asarray(indices) >= 0)
+        return over
+
+    def drops(self, indices: Ints) -> Floats:
+        """How far the margin moved towards the end of the game since its start, [B]."""
+        board = self.board
+        return self.sign * (board.margins(np.array([self.start])) - board.margins(indices))
+
+    def changes(self, indices: Ints) -> Floats:
+        """How far P(y) moved towards the end of the game since its start [B]."""
+        p = self.board.p_target
+        moved: Floats = self.sign * (p[self.start] - p[indices])
+        return moved
+
+    def lower_bound(self) -> int:
+        """Every set that ends the game has at least this many players: smaller ones were all tried."""
+        from math import comb
+
+        for size in range(self.smallest_end):
+            if self.n_seen[size] < comb(self.n, size):
+                return size
+        return self.smallest_end
+
+
+def reward(n_actions: int, depth: int, change: float, ended: bool, eta: float) -> float:
+    """Reward of a playout.
+
+    ``eta * (1 - l / L) + (1 - eta) * q``: l actions of at most L, q the change of P(y) in the direction of the
+    game, clipped to [0, 1]. 0 where the game did not end.
+    """
+    if not ended:
+        return 0.0
+    return eta * (1 - n_actions / depth) + (1 - eta) * min(max(change, 0.0), 1.0)

@@ -1,0 +1,401 @@
+"""Monte Carlo tree search for one game: select, expand, roll out, back up.
+
+Playouts go in blocks: leaves are chosen and the orders of the roll-outs drawn first (kernel), then the model
+sees the prefixes of these orders in batches, then rewards are backed up.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ..arrays import Bools, Floats, Ints
+from . import _search_kernels as kernels
+from .game import Game, reward
+from .sets import Seek, in_order, shrink
+from .surrogate import Quality
+from .tree import SearchTree
+
+# in units of a win rate: players whose Q differs by this much are drawn at odds of e to 1
+TEMPERATURE = 0.1
+# playouts in a row that need no new row, after which the search has seen what it would ever look at
+MAX_STALE = 256
+# playouts of a survey that run at a time
+SURVEYED = 16
+# playouts along remembered states for every first move; fewer where players times playouts times players to
+# put in order would exceed the cost
+REPLAYS, REPLAY_COST = 200, 400_000
+# prefixes of a roll-out that the model sees at a time, where roll-outs go in blocks: few waste few rows
+# beyond the end of a game, many make few calls
+PREFIXES = 2
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the tree is searched."""
+
+    depth: int  # L, most actions of a playout
+    eta: float  # weight of shortness against change of probability
+    exploration: float  # lambda of UCT
+    widening: tuple[float, float] | None  # (c, alpha): a node has at most ceil(c * n^alpha) children
+    rollout: Literal["surrogate", "random"]
+    parallel_leaves: int
+    share_orders: bool = False
+
+
+@dataclass(eq=False)
+class Playouts:
+    """The tree while it grows, and the playouts that ended."""
+
+    game: Game
+    rules: Rules
+    quality: Quality
+    n_nodes: int = 1
+    parents: Ints = field(init=False)  # [T'] as in SearchTree; so are players, n_visits, rewards and n_starts
+    players: Ints = field(init=False)
+    n_visits: Ints = field(init=False)
+    rewards: Floats = field(init=False)
+    n_starts: Ints = field(init=False)
+    first: Ints = field(init=False)  # [T'] latest child, -1: none
+    following: Ints = field(init=False)  # [T'] the child of the same parent made before, -1: none
+    n_children: Ints = field(init=False)
+    depths: Ints = field(init=False)
+    stopped: Bools = field(init=False)  # [T'] the game is over in the state
+    pending: Bools = field(init=False)  # [T'] the state has not been looked at
+    groups: Ints = field(init=False)  # [T'] or [0]: first node of the same set, where orders share statistics
+    group_visits: Ints = field(init=False)  # [T'] by that node
+    group_rewards: Floats = field(init=False)
+    best: dict[frozenset[int], tuple[float, tuple[int, ...]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._allocate(256)
+        self._first_of: dict[bytes, int] = {}
+
+    def _allocate(self, capacity: int) -> None:
+        fills = {"parents": -1, "players": -1, "first": -1, "following": -1}
+        for name in (
+            *("parents", "players", "n_visits", "first", "following", "n_children", "depths", "n_starts"),
+            *("groups", "group_visits"),
+        ):
+            self._grow(name, capacity, fills.get(name, 0), np.int64)
+        for name in ("rewards", "group_rewards"):
+            self._grow(name, capacity, 0, np.float64)
+        for name in ("stopped", "pending"):
+            self._grow(name, capacity, 0, np.bool_)
+        if not self.rules.share_orders:
+            self.groups = np.zeros(0, dtype=np.int64)
+
+    def _grow(self, name: str, capacity: int, fill: int, dtype: type) -> None:
+        grown: Any = np.full(capacity, fill, dtype=dtype)
+        held = getattr(self, name, None)
+        if held is not None:
+            grown[: len(held)] = held
+        setattr(self, name, grown)
+
+    def reserve(self, n_more: int) -> None:
+        """Make room for nodes."""
+        if self.n_nodes + n_more > len(self.parents):
+            self._allocate(2 * (self.n_nodes + n_more))
+
+    def add(self, parent: int, player: int) -> int:
+        """A new child, its state unknown so far."""
+        child, self.n_nodes = self.n_nodes, self.n_nodes + 1
+        self.parents[child], self.players[child] = parent, player
+        self.depths[child] = self.depths[parent] + 1
+        self.following[child], self.first[parent] = self.first[parent], child
+        self.n_children[parent] += 1
+        self.pending[child] = True
+        return child
+
+    def enter(self, node: int, masked: Bools) -> None:
+        """A new node's state is known: it joins the group of its state."""
+        self.pending[node] = False
+        if self.rules.share_orders:
+            key = np.packbits(masked).tobytes()
+            group = self._first_of.setdefault(key, node)
+            self.groups[node] = group
+            self.group_visits[group] += self.n_visits[node]
+            self.group_rewards[group] += self.rewards[node]
+
+    def back_up(self, leaf: int, visits: int, gained: float) -> None:
+        kernels.back_up(
+            leaf, visits, gained, self.parents, self.n_visits, self.rewards, self.groups, self.group_visits,
+            self.group_rewards,
+        )  # fmt: skip
+
+    def note(self, order: tuple[int, ...], gained: float) -> None:
+        """Remember the best order of a set that ended the game."""
+        key = frozenset(order)
+        if key not in self.best or self.best[key][0] < gained:
+            self.best[key] = (gained, order)
+
+    def tree(self) -> SearchTree:
+        """The tree as it stands, without nodes that no playout completed."""
+        keep = np.flatnonzero((self.n_visits[: self.n_nodes] > 0) | (np.arange(self.n_nodes) == 0))
+        renumbered = np.full(self.n_nodes + 1, -1)
+        renumbered[keep] = np.arange(len(keep))
+        return SearchTree(
+            renumbered[self.parents[keep]],
+            self.players[keep].copy(),
+            self.n_visits[keep].copy(),
+            self.rewards[keep].copy(),
+            self.n_starts[keep].copy(),
+            self.stopped[keep].copy(),
+        )
+
+
+def play(playouts: Playouts, rng: np.random.Generator, max_rows: int, shrinking: Seek | None = None) -> None:
+    """Play until the rows are used up or nothing new is left to look at.
+
+    Parameters
+    ----------
+    shrinking
+        Where sets go that a playout found and that are no larger than the best: they are shrunk.
+    """
+    game, rules = playouts.game, playouts.rules
+    board = game.board
+    if game.n == 0 or game.ended(np.array([game.start]))[0]:
+        return
+    allowed, board.max_rows = board.max_rows, min(board.max_rows, board.n_rows + max_rows)
+    stale = 0
+    try:
+        while board.rows_left() > 0 and stale < MAX_STALE:
+            before = board.n_rows
+            _play_block(playouts, rng.random((rules.parallel_leaves, 2, game.n)), shrinking)
+            playouts.quality.learn(
+                playouts.parents, playouts.players, playouts.n_visits, playouts.rewards, playouts.n_nodes
+            )
+            stale = stale + rules.parallel_leaves if board.n_rows == before else 0
+    finally:
+        board.max_rows = allowed
+
+
+def _play_block(playouts: Playouts, draws: Floats, shrinking: Seek | None) -> None:
+    """Selection and expansion of a block of playouts, their roll-outs, backup."""
+    rules, q = playouts.rules, playouts.quality
+    widening, exponent = rules.widening or (0.0, 0.0)
+    playouts.reserve(len(draws))
+    leaves, masked, orders, playouts.n_nodes = kernels.select_block(
+        playouts.parents, playouts.players, playouts.n_visits, playouts.rewards, playouts.first,
+        playouts.following, playouts.n_children, playouts.depths, playouts.stopped, playouts.pending,
+        playouts.groups, playouts.group_visits, playouts.group_rewards, playouts.n_nodes, rules.depth,
+        rules.exploration, widening, exponent, q.bias, q.prior, q.pairs,
+        TEMPERATURE if rules.rollout == "surrogate" else math.inf, draws,
+    )  # fmt: skip
+    _finish(playouts, leaves, masked, orders, shrinking)
+
+
+def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrinking: Seek | None) -> None:
+    """Roll-outs from leaves that were visited with reward 0, backup, notes of what ended."""
+    game, rules = playouts.game, playouts.rules
+    lengths, indices, started = _roll_out(playouts, leaves, masked, orders)
+    changes = game.changes(indices)
+    ends = game.ended(indices)
+    for p, leaf in enumerate(leaves.tolist()):
+        if not started[p]:
+            playouts.back_up(leaf, -1, 0.0)
+            continue
+        n_actions = int(playouts.depths[leaf] + lengths[p])
+        if playouts.pending[leaf]:
+            playouts.enter(leaf, masked[p])
+            playouts.stopped[leaf] = bool(ends[p]) and lengths[p] == 0
+        gained = reward(n_actions, rules.depth, float(changes[p]), bool(ends[p]), rules.eta)
+        playouts.back_up(leaf, 0, gained)
+        playouts.n_starts[leaf] += 1
+        if ends[p]:
+            path = _path(playouts, leaf)
+            order = (*path, *orders[p, : lengths[p]].tolist())
+            playouts.note(order, gained)
+            if shrinking is not None:
+                _shrink(playouts, shrinking, order)
+
+
+def _shrink(playouts: Playouts, seek: Seek, order: tuple[int, ...]) -> None:
+    """Shrink what a playout found, unless it is larger than the best or known already."""
+    best = seek.best_size()
+    players = tuple(sorted(order))
+    if players in seek.found or (best is not None and len(players) > best):
+        return
+    smallest = shrink(seek, players)
+    for found, index in in_order(seek, [smallest]):
+        graft(playouts, found, index)
+
+
+def _roll_out(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints) -> tuple[Ints, Ints, Bools]:
+    """Follow every order until the game ends or depth is reached.
+
+    Returns
+    -------
+    lengths, indices, started
+        Actions after the leaf [P]; board index of the last state [P]; False where the budget ended first [P].
+    """
+    game, rules = playouts.game, playouts.rules
+    n_playouts = len(leaves)
+    room = np.minimum(rules.depth, game.n) - playouts.depths[leaves]
+    whole = int(room.max(initial=0)) + 1
+    step = whole if n_playouts == 1 and rules.parallel_leaves == 1 else PREFIXES
+    lengths = np.zeros(n_playouts, dtype=np.int64)
+    indices = np.full(n_playouts, -1, dtype=np.int64)
+    started = np.ones(n_playouts, dtype=bool)
+    running = list(range(n_playouts))
+    position = 0  # actions after the leaf that come next
+    while running:
+        owners = [p for p in running for k in range(position, min(position + step, int(room[p]) + 1))]
+        states = np.zeros((len(owners), game.n), dtype=bool)
+        offset: dict[int, int] = {}
+        for row, p in enumerate(owners):
+            k = row - offset.setdefault(p, row)
+            states[row] = masked[p]
+            states[row, orders[p, : position + k]] = True
+        found = game.look(states)
+        ends = game.ended(found)
+        still = []
+        for p in running:
+            here = slice(offset[p], offset[p] + min(step, int(room[p]) + 1 - position))
+            over = np.flatnonzero(ends[here])
+            missing = np.flatnonzero(found[here] < 0)
+            if len(over) and (not len(missing) or over[0] < missing[0]):
+                lengths[p], indices[p] = position + over[0], found[here][over[0]]
+            elif len(missing):
+                started[p] = False
+            elif position + step > room[p]:
+                lengths[p], indices[p] = room[p], found[here][-1]
+            else:
+                still.append(p)
+        running = still
+        position += step
+    return lengths, indices, started
+
+
+def _path(playouts: Playouts, node: int) -> tuple[int, ...]:
+    players = []
+    while node > 0:
+        players.append(int(playouts.players[node]))
+        node = int(playouts.parents[node])
+    return tuple(reversed(players))
+
+
+def graft(playouts: Playouts, order: tuple[int, ...], index: int) -> None:
+    """Enter a playout that was found outside the tree: all its states become nodes, its reward is backed up.
+
+    Parameters
+    ----------
+    order
+        Players masked one after the other; the game ends at the last and not before.
+    index
+        Board index of the last state.
+    """
+    game, rules = playouts.game, playouts.rules
+    if len(order) > rules.depth:
+        return
+    playouts.reserve(len(order))
+    node = 0
+    masked = np.zeros(game.n, dtype=bool)
+    for player in order:
+        masked[player] = True
+        child = int(playouts.first[node])
+        while child >= 0 and playouts.players[child] != player:
+            child = int(playouts.following[child])
+        if child < 0:
+            child = playouts.add(node, player)
+        if playouts.pending[child]:
+            playouts.enter(child, masked)
+        node = child
+    playouts.stopped[node] = True
+    gained = reward(len(order), rules.depth, float(game.changes(np.array([index]))[0]), True, rules.eta)
+    playouts.back_up(node, 1, gained)
+    playouts.n_starts[node] += 1
+    playouts.note(order, gained)
+
+
+def survey(playouts: Playouts, rng: np.random.Generator, max_rows: int) -> None:
+    """Play every first move out in random order, again and again, until the rows are used up.
+
+    The tree search visits first moves that look good more often and follows the surrogate from there, which finds
+    sets but tells little of the players in the middle. These playouts treat all alike, in pairs of an order and
+    its reverse.
+    """
+    game, board = playouts.game, playouts.game.board
+    if game.n == 0 or game.ended(np.array([game.start]))[0]:
+        return
+    allowed, board.max_rows = board.max_rows, min(board.max_rows, board.n_rows + max_rows)
+    leaves = _first_moves(playouts)
+    stale = 0
+    try:
+        while board.rows_left() > 0 and stale < MAX_STALE:
+            before = board.n_rows
+            keys = rng.random(game.n)
+            for order in (np.argsort(keys), np.argsort(-keys)):
+                if board.rows_left() > 0:
+                    _survey_block(playouts, leaves, order)
+            stale = stale + game.n if board.n_rows == before else 0
+    finally:
+        board.max_rows = allowed
+
+
+def _survey_block(playouts: Playouts, leaves: Ints, order: Ints) -> None:
+    """Every first move followed by the same order of the others: what differs is due to the first move."""
+    n = playouts.game.n
+    for start in range(0, n, SURVEYED):
+        moves = np.arange(start, min(start + SURVEYED, n))
+        masked = np.zeros((len(moves), n), dtype=bool)
+        masked[np.arange(len(moves)), moves] = True
+        orders = np.stack([[*order[order != move].tolist(), move] for move in moves])
+        for leaf in leaves[moves].tolist():
+            playouts.back_up(leaf, 1, 0.0)
+        _finish(playouts, leaves[moves], masked, orders, None)
+
+
+def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
+    """Play first moves out along remembered states, which costs no row, and tell what each player changes there.
+
+    Returns
+    -------
+    contributions
+        Mean change of P(y), in the direction of the game, as a player is masked in a random order before the
+        game ends [n]; NaN for a player never seen.
+    """
+    game, board = playouts.game, playouts.game.board
+    n = game.n
+    codes = np.random.default_rng(n).integers(-(2**62), 2**62, size=n)
+    seen = np.flatnonzero(game.counted()[: board.n_states])
+    rows, players = board.members(seen)
+    wide = np.zeros(len(game.base), dtype=np.int64)
+    wide[game.players] = codes
+    state_codes = np.zeros(len(seen), dtype=np.int64)
+    np.add.at(state_codes, rows, wide[players])
+    by_code = np.argsort(state_codes, kind="stable")
+    known, order = state_codes[by_code], seen[by_code]
+    ended = game.ended(np.arange(board.n_states))
+    changes, counts = np.zeros(n), np.zeros(n)
+    firsts = rng.permutation(n)[: max(1, REPLAY_COST // n**2 if n else 0)]
+    repeats = min(REPLAYS, max(1, REPLAY_COST // max(1, n**2)))
+    for player in firsts.tolist():
+        moved, n_moved = kernels.replay(
+            codes, known, order, board.p_target, ended, game.start, game.sign, player, rng.random((repeats, n)),
+            playouts.rules.depth,
+        )  # fmt: skip
+        changes += moved
+        counts += n_moved
+    # whoever no playout met has changed something alone at least
+    alone = np.searchsorted(known, codes)
+    alone = np.where(alone < len(known), alone, 0)
+    met = (counts == 0) & (known[alone] == codes)
+    changes[met], counts[met] = game.changes(order[alone[met]]), 1
+    contributions: Floats = np.divide(changes, counts, out=np.full(n, np.nan), where=counts > 0)
+    return contributions
+
+
+def _first_moves(playouts: Playouts) -> Ints:
+    """The root's children, one for every player [n], made where they are missing."""
+    n = playouts.game.n
+    playouts.reserve(n)
+    children = np.full(n, -1, dtype=np.int64)
+    child = int(playouts.first[0])
+    while child >= 0:
+        children[playouts.players[child]] = child
+        child = int(playouts.following[child])
+    for player in np.flatnonzero(children < 0).tolist():
+        children[player] = playouts.add(0, player)
+    return children

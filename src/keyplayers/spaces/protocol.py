@@ -1,0 +1,53 @@
+"""What a game needs of a feature space: two small protocols."""
+
+from collections.abc import Hashable
+from typing import Any, Protocol
+
+from ..arrays import Bools, Ints
+
+
+class MaskedInstance(Protocol):
+    """One instance cut into n players, each of which can be masked.
+
+    Laws that every space keeps: masking nothing gives back the instance; a batch equals its rows one by one;
+    neither the instance nor the background is written to; names are unique; every batch has the same type,
+    columns and dtypes, whatever is masked.
+    """
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """Unique names of the players [n]."""
+
+    @property
+    def movable(self) -> Bools:
+        """False where masking changes nothing [n]."""
+
+    @property
+    def n_backgrounds(self) -> int:
+        """R, rows that masked values can come from."""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The players' own values in words [n]."""
+
+    @property
+    def shown_masked(self) -> tuple[str, ...]:
+        """What masking puts in, in words [n]."""
+
+    def rows(self, masked: Bools, backgrounds: Ints) -> Any:
+        """What the model is given: row b masks the players ``masked[b]`` with background ``backgrounds[b]``.
+
+        Parameters
+        ----------
+        masked
+            Masked players, [B, n].
+        backgrounds
+            Which background row fills in, [B], each below `n_backgrounds`.
+        """
+
+
+class FeatureSpace(Protocol):
+    """A way to cut instances into players."""
+
+    def bind(self, instance: Any) -> MaskedInstance:
+        """The players of one instance."""

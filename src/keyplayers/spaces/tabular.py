@@ -1,0 +1,463 @@
+"""Rows of tables: a player is a column or a group of columns.
+
+Arrays in, arrays out; data frames in, data frames of the same library, columns and dtypes out.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from ..arrays import Bools, Ints, Objects
+from ..errors import InputError
+from ..frames import is_frame, read_frame
+
+STRATEGIES = ("mean", "median", "most_frequent", "missing", "background")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tabular:
+    """Columns of a table as players.
+
+    Parameters
+    ----------
+    baseline
+        What masking puts in (τ). A value for all columns; one per column, as a sequence, a dict by column
+        or a one-row frame; several rows (2-D), over which the prediction is averaged; or a word: "mean",
+        "median", "most_frequent" (of the background), "missing" (NaN or None), "background" (its rows as they
+        are). In a dict these words, too, may stand for a column. Text and categories take their most frequent
+        value where a mean or median is asked for. Default: with a background its mean, or its only row; else 0
+        for numbers and False for booleans, while text and categories need a baseline.
+    background
+        Rows of the training data, in the layout of the instance.
+    groups
+        Columns that are masked together, as ``{name: [columns]}`` or a list of lists. Columns in no group
+        are players of their own.
+    feature_names
+        Names of the columns of an array; default 0 .. n - 1.
+    categorical
+        Columns of an array that hold codes: their dtype is kept, so their baseline must be an integer too,
+        and by default it is the most frequent code of the background.
+    category_names
+        ``{column: names}`` to put codes into words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bound = Tabular(baseline=0).bind(np.array([3.0, 0.0]))
+    >>> bound.movable.tolist()
+    [True, False]
+    >>> bound.rows(np.array([[False, False], [True, False]]), np.zeros(2, dtype=int))
+    array([[3., 0.],
+           [0., 0.]])
+    """
+
+    baseline: Any = None
+    background: Any = None
+    groups: Mapping[Hashable, Sequence[Any]] | Sequence[Sequence[Any]] | None = None
+    feature_names: Sequence[Hashable] | None = None
+    categorical: Sequence[Any] | None = None
+    category_names: Mapping[Any, Sequence[str]] | None = None
+
+    def bind(self, instance: Any) -> "TabularInstance":
+        """The players of one row: an array [D] or [1, D], a list, a pandas Series, or a frame of one row."""
+        row = _Row.read(instance, self.background, self.feature_names)
+        codes = {_position(row.names, column, "categorical") for column in self.categorical or ()}
+        taus = _baselines(row, self.baseline, self.background, codes)
+        values, taus = row.fit(taus, codes)
+        players, owner = _players(row.names, self.groups)
+        changed = np.zeros(len(row.names), dtype=bool)
+        for column in range(len(row.names)):
+            changed[column] = any(not _same(values[column], tau[column]) for tau in taus)
+        movable = np.zeros(len(players), dtype=bool)
+        np.logical_or.at(movable, owner, changed)
+        shown, shown_masked = (
+            self._in_words(row.names, players, owner, entries)
+            for entries in ([[v] for v in values], [[tau[c] for tau in taus] for c in range(len(values))])
+        )
+        return TabularInstance(
+            tuple(players), movable, len(taus), shown, shown_masked, owner, row.palette(values, taus)
+        )
+
+    def _in_words(
+        self, names: list[Any], players: list[Any], owner: Ints, entries: list[list[Any]]
+    ) -> tuple[str, ...]:
+        words: list[list[str]] = [[] for _ in players]
+        for column, values in enumerate(entries):
+            listed = (self.category_names or {}).get(names[column], ())
+            first = values[0] if len(values) == 1 or all(_same(v, values[0]) for v in values) else None
+            text = f"one of {len(values)}" if first is None and len(values) > 1 else _word(first, listed)
+            words[owner[column]].append(text)
+        return tuple(", ".join(parts) if len(parts) < 5 else f"{len(parts)} values" for parts in words)
+
+
+@dataclass(frozen=True, eq=False)
+class TabularInstance:
+    """One row of a table and what masking its players gives; see `MaskedInstance`."""
+
+    names: tuple[Hashable, ...]
+    movable: Bools
+    n_backgrounds: int
+    shown: tuple[str, ...]
+    shown_masked: tuple[str, ...]
+    owner: Ints  # [D] player of each column
+    palette: Any  # instance on top of the baseline rows: array [1 + R, D] or a native frame
+
+    def rows(self, masked: Bools, backgrounds: Ints) -> Any:
+        """What the model is given; see `MaskedInstance.rows`."""
+        if isinstance(self.palette, np.ndarray):
+            tau = self.palette[1] if self.n_backgrounds == 1 else self.palette[1 + backgrounds]
+            # players are columns in order unless there are groups; then no copy of the mask is needed
+            wide = masked if len(self.names) == self.palette.shape[1] else masked[:, self.owner]
+            return np.where(wide, tau, self.palette[0])
+        picks = [np.where(masked[:, player], 1 + backgrounds, 0) for player in self.owner]
+        if nw.dependencies.is_pandas_dataframe(self.palette):
+            import pandas as pd
+
+            columns = {
+                name: self.palette[name].array.take(pick)
+                for name, pick in zip(self.palette.columns, picks, strict=True)
+            }
+            return pd.DataFrame(columns, copy=False)
+        frame = nw.from_native(self.palette, eager_only=True)
+        parts = {name: frame[name][pick.tolist()] for name, pick in zip(frame.columns, picks, strict=True)}
+        return nw.from_dict(parts).to_native()
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """An instance as a list of values with names, and the frame it came in, if any."""
+
+    names: list[Any]
+    values: list[Any]
+    frame: Any  # native frame of one row, None for arrays
+    dtype: Any  # of the array
+
+    @classmethod
+    def read(cls, instance: Any, background: Any, feature_names: Sequence[Hashable] | None) -> "_Row":
+        if nw.dependencies.is_pandas_series(instance):
+            frame = instance.to_frame().T.infer_objects().reset_index(drop=True)
+            if nw.dependencies.is_pandas_dataframe(background):
+                frame = frame.astype(background.dtypes[list(frame.columns)].to_dict())
+            instance = frame
+        if _is_frame(instance):
+            frame = read_frame(instance)
+            if len(frame) != 1:
+                raise InputError(f"one row is explained at a time; the frame given has {len(frame)} rows")
+            if feature_names is not None and list(feature_names) != list(frame.columns):
+                raise InputError("feature_names are for arrays: a frame has names of its own")
+            native = frame.to_native()
+            if nw.dependencies.is_pandas_dataframe(native):
+                native = native.reset_index(drop=True)
+                names = native.columns.tolist()
+                values = [native[name].array[0] for name in names]
+            else:
+                names = frame.columns
+                values = [frame[name][0] for name in names]
+            return cls(names, values, native, None)
+        array = _as_array(instance)
+        if array.ndim == 2 and array.shape[0] == 1:
+            array = array[0]
+        if array.ndim != 1:
+            raise InputError(
+                "a row is an array of shape (n,) or (1, n), a list, or a frame of one row; "
+                f"got shape {array.shape}"
+            )
+        names = list(feature_names) if feature_names is not None else list(range(len(array)))
+        if len(names) != len(array):
+            raise InputError(f"the row has {len(array)} columns, but {len(names)} feature_names were given")
+        if len(set(names)) != len(names):
+            raise InputError("feature_names must be unique")
+        return cls(names, array.tolist() if array.dtype == object else list(array), None, array.dtype)
+
+    def fit(self, taus: list[list[Any]], codes: set[int]) -> tuple[list[Any], list[list[Any]]]:
+        """Values and baselines in dtypes that hold both."""
+        if self.frame is not None or self.dtype == object:
+            return self.values, taus
+        try:
+            table = np.array([list(tau) for tau in taus])
+            if table.dtype.kind not in "biufc" and self.dtype.kind in "biufc":
+                raise ValueError
+        except ValueError:
+            odd = [
+                name
+                for c, name in enumerate(self.names)
+                if any(not isinstance(t[c], (int, float, np.number, np.bool_)) for t in taus)
+            ]
+            raise InputError(
+                f"the row holds numbers ({self.dtype}), but the baseline of {odd[:5]} does not: "
+                "give numbers, or the row as an object array"
+            ) from None
+        if self.dtype.kind in "biu":
+            for column in codes:
+                bad = [t[column] for t in taus if not float(t[column]).is_integer()]
+                if bad:
+                    raise InputError(
+                        f"column {self.names[column]!r} holds codes, so its baseline must be an integer, "
+                        f"got {bad[0]!r}"
+                    )
+            dtype = self.dtype
+            whole = table.astype(dtype) if np.isfinite(table.astype(float)).all() else None
+            if whole is None or not (whole == table).all():
+                if codes and self.dtype.kind in "iu":
+                    fractional = [
+                        n for c, n in enumerate(self.names) if (table[:, c] != np.round(table[:, c])).any()
+                    ]
+                    raise InputError(
+                        f"the row is an array of codes ({self.dtype}), and the baseline of {fractional[:5]} is no "
+                        "integer: give an integer there, or the row as floats or a frame"
+                    )
+                dtype = np.dtype(np.float64)
+        else:
+            dtype = self.dtype if self.dtype.kind == "f" else np.result_type(self.dtype, table.dtype)
+        fitted = table.astype(dtype)
+        return list(np.array(self.values).astype(dtype)), [list(row) for row in fitted]
+
+    def palette(self, values: list[Any], taus: list[list[Any]]) -> Any:
+        """The instance on top of the baseline rows, as an array or in the frame's own library and dtypes."""
+        if self.frame is None:
+            if self.dtype == object:
+                made = np.empty((1 + len(taus), len(values)), dtype=object)
+                for r, row in enumerate([values, *taus]):
+                    made[r] = row
+                return made
+            return np.array([values, *taus])
+        return _stack(self.frame, self.names, values, taus)
+
+
+def _stack(frame: Any, names: list[Any], values: list[Any], taus: list[list[Any]]) -> Any:
+    columns = {}
+    for c, name in enumerate(names):
+        entries = [values[c], *(tau[c] for tau in taus)]
+        if nw.dependencies.is_pandas_dataframe(frame):
+            columns[name] = _pandas_column(frame[name].dtype, name, entries)
+        else:
+            series = nw.from_native(frame, eager_only=True)[name]
+            columns[name] = _narwhals_column(series, name, entries)
+    if nw.dependencies.is_pandas_dataframe(frame):
+        import pandas as pd
+
+        return pd.DataFrame(columns)
+    return nw.from_dict(columns).to_native()
+
+
+def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
+    import pandas as pd
+
+    if isinstance(dtype, pd.CategoricalDtype):
+        unknown = [e for e in entries if not _missing(e) and e not in dtype.categories]
+        if unknown:
+            raise InputError(
+                f"the baseline of column {name!r} is {unknown[0]!r}, which is none of its categories: "
+                f"{', '.join(map(repr, dtype.categories[:10]))}"
+            )
+        return pd.array(entries, dtype=dtype)
+    whole = pd.api.types.is_integer_dtype(dtype)
+    if whole and any(_missing(e) or float(e) != int(e) for e in entries):
+        # a column of integers is promoted where its baseline is a fraction or missing
+        dtype = "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
+        entries = [np.nan if _missing(e) and dtype == "float64" else e for e in entries]
+    try:
+        return pd.Series(entries, dtype=dtype).array
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the baseline of column {name!r} is {entries[1]!r}, which a column of {dtype} cannot hold"
+        ) from error
+
+
+def _narwhals_column(series: Any, name: Any, entries: list[Any]) -> Any:
+    dtype = series.dtype
+    entries = [None if e is None else (e.item() if isinstance(e, np.generic) else e) for e in entries]
+    if dtype.is_integer() and any(
+        e is not None and float(e) != int(e) if not _missing(e) else True for e in entries
+    ):
+        dtype = nw.Float64()
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        made = nw.new_series(name, entries, nw.String(), backend=series.implementation)
+        return made.cast(dtype)
+    if dtype.is_integer():
+        entries = [None if e is None else int(e) for e in entries]
+    elif dtype.is_float():
+        entries = [None if e is None else float(e) for e in entries]
+    elif dtype == nw.Boolean():
+        entries = [None if e is None else bool(e) for e in entries]
+    try:
+        return nw.new_series(name, entries, dtype, backend=series.implementation)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the baseline of column {name!r} is {entries[1]!r}, which a column of {dtype} cannot hold"
+        ) from error
+
+
+def _players(names: list[Any], groups: Any) -> tuple[list[Hashable], Ints]:
+    """Names of the players and the player of each column."""
+    if groups is None:
+        return list(names), np.arange(len(names))
+    if not isinstance(groups, Mapping):
+        groups = {" + ".join(map(str, columns)): columns for columns in groups}
+    owner = np.full(len(names), -1)
+    players: list[Hashable] = []
+    for player, columns in groups.items():
+        for column in columns:
+            at = _position(names, column, "groups")
+            if owner[at] >= 0:
+                raise InputError(f"column {column!r} stands in two groups")
+            owner[at] = len(players)
+        players.append(player)
+    for at in np.flatnonzero(owner < 0).tolist():
+        owner[at] = len(players)
+        players.append(names[at])
+    if len(set(players)) != len(players):
+        raise InputError("names of groups and of columns outside groups must be unique")
+    return players, owner
+
+
+def _position(names: list[Any], column: Any, where: str) -> int:
+    """A column by name or, where no name fits, by position."""
+    if column in names:
+        return names.index(column)
+    if isinstance(column, (int, np.integer)) and 0 <= column < len(names):
+        return int(column)
+    raise InputError(f"{where}: no column {column!r}; the columns are {', '.join(map(repr, names[:20]))}")
+
+
+def _baselines(row: _Row, baseline: Any, background: Any, codes: set[int]) -> list[list[Any]]:
+    """Baseline rows [R] of values [D]."""
+    names = row.names
+    table = None if background is None else _columns(background, names, "background")
+    if isinstance(baseline, str) and baseline == "background":
+        if table is None:
+            raise InputError("baseline='background' needs background rows")
+        return [list(entry) for entry in zip(*table, strict=True)]
+    if (
+        baseline is None
+        or (isinstance(baseline, str) and baseline in STRATEGIES)
+        or (np.ndim(baseline) == 0 and (not isinstance(baseline, Mapping) and not _is_frame(baseline)))
+    ):
+        return [[_tau(row, c, baseline, table, codes) for c in range(len(names))]]
+    if isinstance(baseline, Mapping):
+        asked = {_position(names, column, "baseline"): value for column, value in baseline.items()}
+        return [[_tau(row, c, asked.get(c), table, codes) for c in range(len(names))]]
+    return [list(entry) for entry in zip(*_columns(baseline, names, "baseline"), strict=True)]
+
+
+def _tau(row: _Row, column: int, asked: Any, table: list[list[Any]] | None, codes: set[int]) -> Any:
+    """Baseline of one column: a value, or what a strategy makes of the background."""
+    value, name = row.values[column], row.names[column]
+    known = None if table is None else [e for e in table[column] if not _missing(e)]
+    wordy = _is_text(value, known) or (
+        row.frame is not None
+        and nw.from_native(row.frame, eager_only=True).schema[name] in (nw.Categorical, nw.Enum)
+    )
+    if isinstance(asked, str) and asked in STRATEGIES:
+        if asked == "missing":
+            return None if wordy or row.dtype == object else np.nan
+        if known is None:
+            raise InputError(f"baseline {asked!r} of column {name!r} needs background rows")
+        if not known:
+            return None if wordy else np.nan
+        if wordy or column in codes or asked == "most_frequent" or isinstance(value, (bool, np.bool_)):
+            return _most_frequent(known)
+        return float(np.mean(known) if asked == "mean" else np.median(known))
+    if asked is not None and not (wordy and known and not isinstance(asked, str)):
+        return asked
+    if known:
+        if len(table[column]) == 1:  # type: ignore[index]
+            return known[0]
+        return _tau(row, column, "mean", table, codes)
+    if wordy:
+        raise InputError(
+            f"column {name!r} holds {value!r}: no number stands for 'masked' there; "
+            f"give baseline={{{name!r}: value}}, or background rows, whose most frequent value it then is"
+        )
+    if row.dtype == object and isinstance(value, bool):
+        return False
+    return 0
+
+
+def _columns(table: Any, names: list[Any], what: str) -> list[list[Any]]:
+    """A table's columns in the order of `names`."""
+    if nw.dependencies.is_pandas_series(table):
+        table = table.to_frame().T
+    if _is_frame(table):
+        frame = read_frame(table)
+        native = frame.to_native()
+        has = native.columns.tolist() if nw.dependencies.is_pandas_dataframe(native) else frame.columns
+        missing = [name for name in names if name not in has]
+        if missing and len(has) == len(names) and names == list(range(len(names))):
+            missing, wanted = [], has
+        else:
+            wanted = names
+        if missing:
+            raise InputError(f"the {what} lacks the columns {', '.join(map(repr, missing[:10]))}")
+        if nw.dependencies.is_pandas_dataframe(native):
+            return [native[name].tolist() for name in wanted]
+        return [frame[name].to_list() for name in wanted]
+    array = _as_array(table)
+    if array.ndim == 1:
+        array = array[None]
+    if array.ndim != 2 or array.shape[1] != len(names) or len(array) == 0:
+        raise InputError(
+            f"the {what} must have {len(names)} columns and at least one row, got shape {array.shape}"
+        )
+    return [array[:, c].tolist() for c in range(len(names))]
+
+
+def _is_frame(data: Any) -> bool:
+    # narwhals takes its time to recognise what is no frame
+    return not isinstance(data, (np.ndarray, list, tuple, dict, str, int, float)) and is_frame(data)
+
+
+def _as_array(data: Any) -> "Objects":
+    """An array that keeps mixed values as they are, instead of turning them all into text."""
+    if isinstance(data, np.ndarray):
+        return data
+    array = np.asarray(data)
+    if array.dtype.kind in "US":
+        return np.array(data, dtype=object)
+    return array
+
+
+def _is_text(value: Any, known: list[Any] | None) -> bool:
+    if _missing(value):
+        return any(isinstance(e, str) for e in (known or ())[:50])
+    return not isinstance(value, (int, float, complex, np.number, np.bool_))
+
+
+def _missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA refuses to be true or false
+        return True
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether masking would put in what is there already; NaN equals NaN."""
+    if a is b or (_missing(a) and _missing(b)):
+        return True
+    if _missing(a) or _missing(b) or isinstance(a, str) != isinstance(b, str):
+        return False
+    return bool(a == b)
+
+
+def _most_frequent(values: list[Any]) -> Any:
+    counts: dict[Any, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return max(counts, key=lambda v: counts[v])
+
+
+def _word(value: Any, listed: Sequence[str]) -> str:
+    """A value in words: the name of its code where it has one, else as it is."""
+    if _missing(value):
+        return "missing"
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value < len(listed):
+        return str(listed[int(value)])
+    if isinstance(value, (float, np.floating)):
+        whole = float(value).is_integer() and 0 <= value < len(listed)
+        return str(listed[int(value)]) if whole else f"{value:.4g}"
+    return str(value)

@@ -1,0 +1,114 @@
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import keyplayers as kp
+
+MODULE = """
+import numpy as np
+
+def risk(rows):
+    return 1 / (1 + np.exp(-(rows["debt"] - rows["income"] + 2 * (rows["home"] == "none"))))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "risky_module.py").write_text(MODULE)
+    (tmp_path / "d.csv").write_text("debt,income,home,label\n3,1,none,bad\n1,4,own,good\n2,1,rent,bad\n")
+    return tmp_path
+
+
+@pytest.fixture
+def wine(tmp_path):
+    data = load_wine(as_frame=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(data.data, data.target)
+    data.data.head(20).to_csv(tmp_path / "wine.csv", index=False)
+    (tmp_path / "wine.pkl").write_bytes(pickle.dumps(model))
+    return data, model
+
+
+ASK = ["risky_module:risk", "d.csv", "--row", "0", "--drop", "label", "--seed", "0"]
+
+
+def test_a_sentence_a_table_and_what_it_cost(cli, folder):
+    done = cli("explain-model", *ASK, "--background", "d.csv")
+    assert done.status == 0
+    assert done.out.startswith("The model says 1 of this instance (P(1) = 0.982)")
+    assert "debt" in done.out
+    assert "none" in done.out
+    assert "rows in" in done.err
+    assert cli("explain-model", *ASK, "--background", "d.csv", "--quiet").err == ""
+
+
+def test_json_is_the_explanation_and_a_file_reads_back(cli, folder):
+    done = cli(
+        "explain-model", *ASK, "--baseline", '{"debt": 0, "income": 2, "home": "own"}', "--json", "-o", "e.json"
+    )
+    data = json.loads(done.out)
+    assert data["kind"] == "mcxai"
+    assert data["schema"] == 1
+    loaded = kp.load(folder / "e.json")
+    assert list(loaded.key_set) == data["key_set"]
+    assert loaded.to_dict() == data
+    assert cli("explain-model", *ASK, "--background", "d.csv", "-o", "e.csv").status == 0
+    assert list(pd.read_csv(folder / "e.csv")["name"].sort_values()) == ["debt", "home", "income"]
+
+
+def test_a_pickle_is_loaded_only_on_demand(cli, wine):
+    ask = ["explain-model", "wine.pkl", "wine.csv", "--row", "1", "--baseline", "mean", "--background", "wine.csv"]
+    done = cli(*ask)
+    assert done.status == 1
+    assert "--trust-pickle" in done.err
+    assert "runs whatever code" in done.err
+    done = cli(*ask, "--trust-pickle", "--seed", "0", "--json")
+    assert done.status == 0
+    data, model = wine
+    ex = kp.McXai(model, background=data.data.head(20)).explain(data.data.iloc[[1]], random_state=0)
+    assert json.loads(done.out)["key_set"] == list(ex.key_set)
+    assert json.loads(done.out)["trail"] == pytest.approx(ex.trail)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere:f", "d.csv", "--row", "0"], "no module 'nowhere'"),
+        (["risky_module:no", "d.csv", "--row", "0"], "has no 'no'"),
+        (["risky_module", "d.csv", "--row", "0"], "module:function"),
+        (["gone.skops", "d.csv", "--row", "0"], "gone.skops: no such file"),
+        (["risky_module:risk", "gone.csv", "--row", "0"], "gone.csv: no such file"),
+        (["risky_module:risk", "d.csv", "--row", "3"], "between 0 and 2, got 3"),
+        (["risky_module:risk", "d.csv", "--row", "0", "--drop", "colour"], "--drop colour"),
+        (["risky_module:risk", "d.csv", "--row", "0", "--baseline", "often"], "--baseline must be"),
+        (["risky_module:risk", "d.csv", "--row", "0"], "column 'home' holds 'none'"),
+        ([*ASK, "--background", "d.csv", "--target", "maybe"], "no class 'maybe'"),
+    ],
+)
+def test_wrong_input_gets_one_line(cli, folder, arguments, message):
+    done = cli("explain-model", *arguments)
+    assert done.status == 1
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_function_of_arrays(cli, folder):
+    (folder / "array_module.py").write_text("def f(rows):\n    return rows[:, 0] / 10\n")
+    (folder / "n.csv").write_text("a,b\n8,1\n2,2\n")
+    done = cli("explain-model", "array_module:f", "n.csv", "--row", "0", "--array", "--json")
+    assert json.loads(done.out)["key_set"] == ["a"]
+    assert np.isclose(json.loads(done.out)["p_target"], 0.8)
+
+
+def test_the_demo_explains_a_digit(cli):
+    done = cli("demo")
+    assert done.status == 0
+    assert "Which strokes" in done.out
+    assert "The model says 8" in done.out
+    assert "# " in done.out

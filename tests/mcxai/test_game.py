@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from keyplayers.mcxai.game import Game, reward
+from tests.mcxai.games import additive, board_of, game_of
+
+
+@pytest.mark.parametrize(
+    ("n_actions", "change", "ended", "eta", "expected"),
+    [
+        (2, 0.6, True, 0.5, 0.5 * 0.8 + 0.5 * 0.6),
+        (2, 0.6, False, 0.5, 0.0),
+        (10, 0.6, True, 1.0, 0.0),
+        (1, -0.2, True, 0.0, 0.0),
+        (1, 1.7, True, 0.0, 1.0),
+    ],
+)
+def test_reward_weighs_length_against_change(n_actions, change, ended, eta, expected):
+    assert reward(n_actions, 10, change, ended, eta) == pytest.approx(expected)
+
+
+def test_a_state_is_shown_to_the_model_once():
+    asked = []
+    board = board_of(lambda s: asked.append(s) or 0.9, 4)
+    states = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]], dtype=bool)
+    first, second = board.look(states), board.look(states)
+    assert first.tolist() == second.tolist() == [0, 1, 0]
+    assert len(asked) == board.n_rows == 2
+
+
+def test_the_budget_covers_states_in_the_order_given():
+    board = board_of(lambda s: 0.9, 4, max_rows=2)
+    assert board.look(np.eye(4, dtype=bool)).tolist() == [0, 1, -1, -1]
+    assert board.rows_left() == 0
+
+
+def test_background_rows_count():
+    board = board_of(lambda s: 0.9, 4, max_rows=7, rows_per_state=3)
+    assert board.look(np.eye(4, dtype=bool)).tolist() == [0, 1, -1, -1]
+    assert board.n_rows == 6
+
+
+def test_a_deadline_in_the_past_shows_nothing():
+    board = board_of(lambda s: 0.9, 4, deadline=0.0)
+    assert board.look(np.eye(4, dtype=bool)).tolist() == [-1] * 4
+
+
+def test_games_end_on_opposite_sides():
+    game = game_of(additive([3.0, 1.0, 1.0], 2.0), 3)
+    indices = game.look_at([(), (0,), (1,), (1, 2)])
+    assert game.ended(indices).tolist() == [False, True, False, True]
+    other = Game(game.board, -1, np.array([True, False, False]))
+    assert other.players.tolist() == [1, 2]
+    assert not other.ended(other.look_at([()])).any()
+
+
+def test_the_lower_bound_counts_every_set_of_a_size():
+    game = game_of(additive([1.0, 1.0, 1.0, 1.0], 2.5), 4)
+    game.look_at([(0,), (1,), (2,)])
+    assert game.lower_bound() == 1
+    game.look_at([(3,)])
+    assert game.lower_bound() == 2
+    game.look_at([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+    assert game.lower_bound() == 3
+
+
+def test_the_lower_bound_never_exceeds_a_set_that_ends_the_game():
+    game = game_of(additive([3.0, 1.0, 1.0], 2.0), 3)
+    game.look_at([(0,), (1,), (2,)])
+    assert game.lower_bound() == 1

@@ -1,0 +1,209 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyplayers.mcxai import _search_kernels as kernels
+from keyplayers.mcxai.search import Playouts, Rules, graft, play, survey
+from keyplayers.mcxai.surrogate import make_quality
+from tests.mcxai.games import additive, game_of, random_score
+from tests.oracles.textbook_search import textbook_search
+
+TEXTBOOK = Rules(10, 0.5, math.sqrt(2), None, "random", 1)
+
+
+def playouts_of(game, rules=TEXTBOOK, surrogate="none", gains=None):
+    gains = np.zeros(game.n) if gains is None else np.asarray(gains, dtype=float)
+    return Playouts(game, rules, make_quality(surrogate, gains, 1.0))
+
+
+def grown(children, n):
+    """A tree from {path: (visits, rewards)}, without playing."""
+    playouts = playouts_of(game_of(additive([1.0] * n, n + 1.0), n))
+    nodes = {(): 0}
+    for path, (visits, gained) in children.items():
+        node = nodes[path] = playouts.add(nodes[path[:-1]], path[-1])
+        playouts.pending[node] = False
+        playouts.n_visits[node], playouts.rewards[node] = visits, gained
+    return playouts, nodes
+
+
+def walk(playouts, *, exploration=2**0.5, widening=(0.0, 0.0), tie_break=None):
+    n = playouts.game.n
+    masked = np.zeros(n, dtype=bool)
+    q = playouts.quality
+    leaf, playouts.n_nodes = kernels.select(
+        playouts.parents, playouts.players, playouts.n_visits, playouts.rewards, playouts.first,
+        playouts.following, playouts.n_children, playouts.depths, playouts.stopped, playouts.pending,
+        playouts.groups, playouts.group_visits, playouts.group_rewards, playouts.n_nodes, 10, exploration,
+        *widening, q.bias, q.prior, q.pairs, np.zeros(n) if tie_break is None else tie_break, masked,
+    )  # fmt: skip
+    return leaf, masked
+
+
+def test_selection_takes_the_child_of_largest_uct():
+    # by hand: ln 10 = 2.3026; 0: 0.5 + 1.414 * sqrt(2.3026 / 6) = 1.376; 1: 0.4 + 1.414 * sqrt(2.3026 / 4) = 1.473
+    playouts, nodes = grown({(0,): (6, 3.0), (1,): (4, 1.6), (1, 0): (1, 0.1)}, 2)
+    playouts.stopped[nodes[1, 0]] = True
+    assert walk(playouts)[0] == nodes[1, 0]
+    # without exploration the win rate decides: 0.5 against 0.4, and (0,) has a child to expand
+    leaf, masked = walk(playouts, exploration=0.0)
+    assert playouts.parents[leaf] == nodes[0,]
+    assert masked.all()
+
+
+def test_expansion_takes_the_untried_action_of_largest_q():
+    playouts, nodes = grown({(0,): (1, 0.5)}, 4)
+    playouts.quality.prior[:] = [9.0, 1.0, 3.0, 2.0]
+    leaf, masked = walk(playouts)
+    assert playouts.players[leaf] == 2
+    assert masked.tolist() == [False, False, True, False]
+    del nodes
+
+
+def test_q_of_pairs_counts_in_expansion():
+    playouts, nodes = grown({(0,): (1, 0.9)}, 3)
+    playouts.quality.prior[:] = [0.0, 0.2, 0.1]
+    playouts.quality.pairs = np.zeros((3, 3))
+    playouts.quality.pairs[0, 2] = 0.5
+    leaf, _ = walk(playouts, widening=(1.0, 0.0))
+    assert playouts.parents[leaf] == nodes[0,]
+    assert playouts.players[leaf] == 2
+
+
+def test_equal_q_is_decided_by_the_draw():
+    playouts, _ = grown({}, 3)
+    leaf, _ = walk(playouts, tie_break=np.array([0.1, 0.9, 0.3]))
+    assert playouts.players[leaf] == 1
+
+
+def test_widening_keeps_a_node_at_few_children():
+    # ceil(1 * 4 ** 0.5) = 2 children are allowed, both are there: no third one although players are untried
+    playouts, nodes = grown({(0,): (2, 1.0), (1,): (2, 0.2)}, 4)
+    leaf, _ = walk(playouts, widening=(1.0, 0.5))
+    assert playouts.parents[leaf] == nodes[0,]
+    # with 5 visits ceil(sqrt(5)) = 3
+    playouts.n_visits[nodes[0,]] = 3
+    leaf, _ = walk(playouts, widening=(1.0, 0.5))
+    assert playouts.parents[leaf] == 0
+
+
+def test_backup_adds_to_every_edge_of_the_path():
+    playouts, nodes = grown({(0,): (1, 0.5), (0, 1): (1, 0.5), (1,): (1, 0.0)}, 2)
+    playouts.back_up(nodes[0, 1], 1, 0.25)
+    assert playouts.n_visits[[nodes[0,], nodes[0, 1], nodes[1,]]].tolist() == [2, 2, 1]
+    assert playouts.rewards[[nodes[0,], nodes[0, 1], nodes[1,]]].tolist() == [0.75, 0.75, 0.0]
+
+
+def test_a_finished_game_is_not_expanded():
+    playouts, nodes = grown({(0,): (1, 0.5)}, 1)
+    playouts.stopped[nodes[0,]] = True
+    assert walk(playouts)[0] == nodes[0,]
+
+
+def test_the_surrogate_learns_the_win_rates_of_the_tree():
+    playouts, _ = grown({(0,): (500, 400.0), (1,): (500, 100.0), (0, 1): (300, 270.0)}, 3)
+    quality = make_quality("regression", np.zeros(3), 1.0)
+    for _ in range(300):
+        quality.learn(playouts.parents, playouts.players, playouts.n_visits, playouts.rewards, playouts.n_nodes)
+    assert quality.first_moves()[:2] == pytest.approx([0.8, 0.2], abs=0.01)
+    assert quality.bias + quality.prior[1] + quality.pairs[0, 1] == pytest.approx(0.9, abs=0.01)
+
+
+def test_playing_stops_at_the_rows_given():
+    game = game_of(random_score(np.random.default_rng(0), 12), 12)
+    play(playouts_of(game), np.random.default_rng(0), 100)
+    assert 90 <= game.board.n_rows <= 101
+
+
+def test_playing_stops_when_everything_has_been_seen():
+    game = game_of(additive([1.0] * 3, 9.0), 3)
+    playouts = playouts_of(game)
+    play(playouts, np.random.default_rng(0), 10_000)
+    assert game.board.n_rows == 8
+    assert playouts.best == {}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_textbook_search_equals_its_plain_twin(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    score = random_score(rng, n)
+    depth, eta, rows = int(rng.integers(2, 9)), float(rng.random()), int(rng.integers(20, 150))
+    game = game_of(score, n)
+    playouts = playouts_of(game, Rules(depth, eta, math.sqrt(2), None, "random", 1))
+    play(playouts, np.random.default_rng(seed), rows)
+    twin = textbook_search(
+        lambda s: (score(s), (score(s) > 0.5) != (game.sign == 1)),
+        n, score(frozenset()), game.sign, depth, eta, math.sqrt(2), rows, np.random.default_rng(seed),
+    )  # fmt: skip
+    tree = playouts.tree()
+    ours = {tree.path(t): (int(tree.n_visits[t]), float(tree.rewards[t])) for t in range(len(tree))}
+    assert len(ours) > 3
+    assert {path: visits for path, (visits, _) in ours.items()} == {path: v for path, (v, _) in twin.items()}
+    for path, (_, gained) in ours.items():
+        assert gained == pytest.approx(twin[path][1], abs=1e-9)
+
+
+@given(
+    seed=st.integers(0, 10_000), n=st.integers(1, 7), leaves=st.sampled_from([1, 3, 8]),
+    widening=st.sampled_from([None, (2.0, 0.5)]), share=st.booleans(), rows=st.integers(1, 120),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_visits_balance(seed, n, leaves, widening, share, rows):
+    rng = np.random.default_rng(seed)
+    game = game_of(random_score(rng, n), n)
+    rules = Rules(min(n, 5), 0.5, 1.4, widening, "surrogate", leaves, share)
+    playouts = playouts_of(game, rules, "regression", rng.normal(size=n))
+    play(playouts, rng, rows)
+    survey(playouts, rng, rows)
+    tree = playouts.tree()
+    for node in range(len(tree)):
+        children = tree.children(node)
+        assert tree.n_visits[node] == tree.n_starts[node] + tree.n_visits[children].sum()
+        if node and tree.ended[node]:
+            assert len(children) == 0
+    assert tree.n_starts[0] == 0
+    assert (tree.rewards <= tree.n_visits + 1e-9).all()
+    assert (tree.rewards >= 0).all()
+
+
+def test_a_grafted_playout_counts_like_one_that_was_played():
+    game = game_of(additive([1.0, 1.0, 0.1], 1.5), 3)
+    playouts = playouts_of(game)
+    index = int(game.look_at([(0, 1)])[0])
+    graft(playouts, (1, 0), index)
+    graft(playouts, (1, 0), index)
+    tree = playouts.tree()
+    assert [tree.path(t) for t in range(len(tree))] == [(), (1,), (1, 0)]
+    assert tree.n_visits.tolist() == [2, 2, 2]
+    assert tree.n_starts.tolist() == [0, 0, 2]
+    assert tree.ended.tolist() == [False, False, True]
+
+
+def test_orders_of_the_same_set_can_share_their_statistics():
+    game = game_of(additive([1.0, 1.0, 1.0, 1.0], 2.5), 4)
+    playouts = playouts_of(game, Rules(4, 0.5, 1.4, None, "random", 1, True))
+    play(playouts, np.random.default_rng(0), 100)
+    tree = playouts.tree()
+    groups = {}
+    for node in range(1, playouts.n_nodes):
+        if playouts.n_visits[node]:
+            groups.setdefault(frozenset(tree.path(node)), []).append(node)
+    assert any(len(nodes) > 1 for nodes in groups.values())
+    for nodes in groups.values():
+        group = playouts.groups[nodes[0]]
+        assert (playouts.groups[nodes] == group).all()
+        assert playouts.group_visits[group] == playouts.n_visits[nodes].sum()
+
+
+def test_a_survey_plays_all_first_moves_alike():
+    game = game_of(random_score(np.random.default_rng(3), 6), 6)
+    playouts = playouts_of(game)
+    survey(playouts, np.random.default_rng(0), 40)
+    tree = playouts.tree()
+    visits = tree.n_visits[tree.children(0)]
+    assert len(visits) == 6
+    assert visits.max() - visits.min() <= 1
