@@ -187,6 +187,19 @@ def test_rows_of_tables_are_targets_called_by_their_position(tmp_path):
     assert [ex.target for ex in kp.explain_many(Seen(), images)] == [str(image) for image in images]
     named = kp.explain_many(Seen(), {"first": array[0]}, store=tmp_path / "t")
     assert named["first"].target == "[0 1]"
+    named = kp.explain_many(Seen(), {"second": array[1]}, store=tmp_path / "t")
+    assert list(named) == ["first", "second"]
+
+
+def test_rows_of_another_table_are_refused(tmp_path):
+    array, frame = np.arange(6).reshape(3, 2), pd.DataFrame({"x": [1, 2], "y": ["a", None]})
+    tables = [array, frame, [array, array]]
+    for i, table in enumerate(tables):
+        for _ in range(2):
+            kp.explain_many(Seen(), table, store=tmp_path / str(i))
+    for i, table in enumerate([array + 1, frame.assign(y="b"), [array, array + 1]]):
+        with pytest.raises(kp.InputError, match="the rows are those of another table"):
+            kp.explain_many(Seen(), table, store=tmp_path / str(i))
 
 
 def test_numbers_of_numpy_and_frames_are_plain_names():

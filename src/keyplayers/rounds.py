@@ -47,6 +47,7 @@ class Targets:
 
     names: Sequence[Hashable]
     pick: Callable[[int], Any]
+    table: str | None = None  # fingerprint of the table whose rows they are, where names are just positions
 
     def without(self, known: Container[Hashable]) -> list[int]:
         """Positions of those whose names are not known; of equal names the first."""
@@ -192,10 +193,11 @@ def _wants_processes(plan: Plan, crew: _Crew, seconds: float, n_left: int) -> bo
 
 def _work(task: _Task) -> _Done:
     """Explain the targets of a task."""
+    explainer = task.explainer.thing
     with _warnings_per_target():
         outcomes = []
         for job in task.jobs:
-            outcomes.append(_explain(task, job))
+            outcomes.append(_explain(explainer, job, task.max_seconds))
             if interrupted():
                 raise KeyboardInterrupt
     results: list[Any] = outcomes
@@ -219,16 +221,16 @@ def _writable(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _explain(task: _Task, job: _Job) -> Outcome:
+def _explain(explainer: Explainer[Any], job: _Job, max_seconds: float | None) -> Outcome:
     began = time.monotonic()
     explanation, kind, text = None, None, None
     caught: list[str] = []
     token = _caught.set(caught)
     try:
-        deadline = Deadline(task.max_seconds, interrupted)
-        explanation = task.explainer.thing.explain(job.argument, random_state=job.seed, progress=deadline)
+        deadline = Deadline(max_seconds, interrupted)
+        explanation = explainer.explain(job.argument, random_state=job.seed, progress=deadline)
     except TimeIsUp:
-        kind, text = "TimeIsUp", f"no result within {task.max_seconds} seconds"
+        kind, text = "TimeIsUp", f"no result within {max_seconds} seconds"
     except Exception as error:
         kind, text = _told(error)
     finally:

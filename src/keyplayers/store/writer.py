@@ -43,7 +43,7 @@ _SEED_BITS = 52
 _SMALL_BYTES = 2**23
 _MANY = 32
 # what a store must have been made with to be continued
-_MUST_AGREE = ("explainer", "settings", "fingerprint", "seed")
+_MUST_AGREE = ("explainer", "settings", "fingerprint", "table", "seed")
 
 
 class Writer:
@@ -248,6 +248,8 @@ def _differences(name: str, theirs: Any, ours: Any) -> list[str]:
         return [t for key in keys for t in _differences(key, theirs.get(key), ours.get(key))]
     if name == "fingerprint":
         return ["the field, model or data is not the same"]
+    if name == "table":
+        return ["the rows are those of another table (give them names to add some: {name: row})"]
     return [f"{name} was {_short(theirs)} and is now {_short(ours)}"]
 
 
