@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -110,6 +111,26 @@ def test_the_second_of_two_writers_is_told_and_damages_nothing(tmp_path, whole):
     finish(process)
     assert content(kp.open_store(path)) == content(whole)
     assert len(kp.explain_many(Noisy(seconds=0.01), NAMES, store=path)) == 300  # the lock is free
+
+
+def test_readers_see_whole_stores_while_a_writer_merges(tmp_path, monkeypatch):
+    monkeypatch.setattr("keyplayers.rounds._GROWTH", 1.0)
+    monkeypatch.setattr("keyplayers.store.writer._MANY", 4)
+    path = tmp_path / "s"
+    kp.explain_many(Noisy(), NAMES[:1], store=path, random_state=1)
+    writer = threading.Thread(target=kp.explain_many, args=(Noisy(), NAMES), kwargs={"store": path})
+    writer.start()
+    sizes = []
+    store = kp.open_store(path)
+    while writer.is_alive():
+        assert store.to_frame().groupby("target").size().eq(4).all()
+        assert store.summary()["target"].is_unique
+        assert all(store[name].target == name for name in list(store)[:3])
+        sizes.append(len(store.refresh()))
+    writer.join()
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 3
+    assert len(store.refresh()) == 300
 
 
 def test_a_store_is_locked_within_one_process_as_well(tmp_path):
@@ -272,8 +293,9 @@ def test_a_full_disk_breaks_nothing(tmp_path, monkeypatch, size):
     names = NAMES[:60]
     disk = SmallDisk(size)
     monkeypatch.setattr(parts, "open", disk.open, raising=False)
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match="No space left on device") as full:
         kp.explain_many(Noisy(), names, store=path, random_state=1)
+    assert full.value.errno == errno.ENOSPC
     monkeypatch.undo()
     if size == 0:
         assert not (path / "manifest.json").exists()
@@ -282,6 +304,7 @@ def test_a_full_disk_breaks_nothing(tmp_path, monkeypatch, size):
             warnings.simplefilter("error")
             store = kp.open_store(path)
         assert len(store) < 60
+        assert f"{len(store)} targets are safe" in str(full.value) or size <= 100
         assert all(store[name].target == name for name in store)
     # with space again, it goes on
     store = kp.explain_many(Noisy(), names, store=path, random_state=1)

@@ -97,11 +97,23 @@ class Writer:
         return found
 
     def commit(self, rows: Rows) -> None:
-        """Add targets that the store does not have yet."""
-        if rows.n_targets:
+        """Add targets that the store does not have yet.
+
+        Raises
+        ------
+        OSError
+            The disk is full, or the like; what was committed before is safe.
+        """
+        if not rows.n_targets:
+            return
+        try:
             self._number += 1
             self._parts.append(write_part(self.path, self._number, rows))
             self._merge_small()
+        except OSError as error:
+            safe = sum(part.n_targets for part in self._parts)
+            text = f"{error.strerror or error}; {safe:,} targets are safe, and the same call goes on from there"
+            raise OSError(error.errno, text, str(self.path)) from error
 
     def forget(self, statuses: Collection[str]) -> None:
         """Drop the targets of these statuses, so that they are done again."""
