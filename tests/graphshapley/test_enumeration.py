@@ -119,6 +119,7 @@ def test_binary_general_and_logarithmic_kernels_agree(seed, monkeypatch):
         fast = explainer.explain(target)
         with monkeypatch.context() as patch:
             patch.setattr(enumeration, "MAX_LINEAR_RANGE", -1.0)
+            patch.setattr(enumeration, "local_log_range", lambda field: np.inf)
             slow = explainer.explain(target)
             patch.setattr(enumeration, "log_range", lambda field: -2.0)
             patch.setattr(kp.MarkovRandomField, "uniform_n_states", None)
@@ -155,6 +156,23 @@ def test_one_long_chain_of_hard_couplings_keeps_its_logarithms():
     # every message is (1 + e^-30 r, e^-30 + e^-60 r): log-odds -30 exactly, whatever stands behind
     for _, worth in found.coalitions():
         assert worth == pytest.approx(-30, abs=1e-12)
+
+
+def test_deep_coalitions_are_rescaled_and_agree_with_logarithms(monkeypatch):
+    n = 260
+    rng = np.random.default_rng(0)
+    edges = [(i, i + 1) for i in range(n)] + [(0, n + 1), (n + 1, n + 2), (n + 2, n + 3)]
+    couplings = [rng.normal(0, 3, (2, 2)) for _ in edges]
+    mrf = kp.MarkovRandomField.from_edges(edges, rng.random((n + 4, 2)) + 0.01, log_potential=couplings)
+    field = ball(mrf, 0, None).field
+    assert enumeration.log_range(field) > enumeration.MAX_LINEAR_RANGE > enumeration.local_log_range(field)
+    explainer = kp.GraphShapley(mrf, radius=None)
+    fast = explainer.explain(0)
+    assert fast.n_evaluations == (n + 1) * 4 - 1
+    monkeypatch.setattr(enumeration, "local_log_range", lambda field: np.inf)
+    slow = explainer.explain(0)
+    for part in ("values", "probabilistic", "direction"):
+        np.testing.assert_allclose(getattr(fast, part), getattr(slow, part), rtol=1e-9, atol=1e-12)
 
 
 def test_zeros_are_exact_and_said():

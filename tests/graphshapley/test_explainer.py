@@ -173,6 +173,7 @@ def test_no_influence_is_not_called_saturated():
     assert not found.saturated
     assert found.values == pytest.approx([0, 0], abs=1e-15)
     assert "No other variable within 2 hops makes a difference" in found.sentence
+    assert "within 1 hop makes" in kp.GraphShapley(mrf, radius=1).explain(0).sentence
 
 
 def test_worths_alone_and_of_the_ball():

@@ -10,7 +10,8 @@ state of the new member, a column per state of the parent.
 
 A belief on a coalition is a sum over assignments of products of distinct factors. With factors scaled to
 maximum 1 every number met on the way is therefore 0 or at least exp(-sum of the factors' ranges), and at most
-K^n: the caller checks that once, and nothing needs rescaling here.
+K^n: the caller checks that once. Where it is too much, messages and maps are rescaled on the way (two states), or
+logarithms are kept.
 
 Loops hold no calls with array arguments: numba counts references at each, which costs more than most of them do.
 """
@@ -191,7 +192,7 @@ def zero_matters(q, p, code):
 @kernel
 def price_binary(
     tape, worths, size, stack, parents, taken, position, is_leaf, neighbours, senders, phi, psi, wants_split,
-    silent, cyclic, code, state, direction_code, direction_state, minor, p_minor, log_odds, split_sums,
+    silent, cyclic, rescaled, code, state, direction_code, direction_state, minor, p_minor, log_odds, split_sums,
     omission_sums, flags, up, down,
 ):  # fmt: skip
     """Worths of the coalitions on the tape, and of what their members are asked for; two states.
@@ -206,6 +207,8 @@ def price_binary(
         Whether a leaf with a uniform prior sends a uniform message: then splitting it is omitting it.
     cyclic
         Whether omissions have to be priced; on trees their sums follow from the others.
+    rescaled
+        Whether messages and maps are brought to sum 1: on deep coalitions they fade.
 
     Writes: worths [moves, 2] (worth, direction); split_sums [n, 2] (worth with the member's prior uniform, and
     how often it was left out because it equals an omission's); omission_sums [n, 2] (worth, direction); flags
@@ -237,6 +240,10 @@ def price_binary(
             n1 = phi[v, 1] * up[k, 1]
             m0 = n0 * psi[slot, 0] + n1 * psi[slot, 2]
             m1 = n0 * psi[slot, 1] + n1 * psi[slot, 3]
+            if rescaled:
+                scale = 1.0 / (m0 + m1)
+                m0 *= scale
+                m1 *= scale
             up[k, 2] = m0
             up[k, 3] = m1
             up[k, 4] = up[p, 0]
@@ -285,6 +292,12 @@ def price_binary(
             m01 = a00 * psi[slot, 2] + a01 * psi[slot, 3]
             m10 = a10 * psi[slot, 0] + a11 * psi[slot, 1]
             m11 = a10 * psi[slot, 2] + a11 * psi[slot, 3]
+            if rescaled:
+                scale = 1.0 / (m00 + m01 + m10 + m11)
+                m00 *= scale
+                m01 *= scale
+                m10 *= scale
+                m11 *= scale
             down[k, 2] = m00
             down[k, 3] = m01
             down[k, 4] = m10

@@ -73,7 +73,9 @@ def enumerate_coalitions(
     but not v, through each as often as there are subtrees below v; so their mean is
     (A(p) − A(v)) / (n(p) − n(v)), the target alone included where p is the target.
 
-    On Ctrl-C the result is that of the coalitions seen so far, marked `partial`.
+    On Ctrl-C the result is that of the coalitions seen so far, marked `partial`: with cycles the mean over their
+    contributions, on a tree the difference of the means over those that hold the player and over those seen
+    that hold its parent but not itself; NaN where nothing was seen to compare.
 
     References
     ----------
@@ -130,6 +132,21 @@ def log_range(field: MarkovRandomField) -> float:
     n_joined = field.n_variables - 1  # a coalition has at most so many edges
     largest = np.sort(per_potential[field.potential_index])[::-1][:n_joined]
     return float(per_prior.sum() + largest.sum() + np.log(field.n_states).sum())
+
+
+def local_log_range(field: MarkovRandomField) -> float:
+    """The same where messages are brought to one scale on the way; infinite where a potential holds zeros.
+
+    Entries of a message then differ by no more than entries of its positive potential, those of a product by no
+    more than the sum around one variable; maps to the target by that around the target besides.
+    """
+    if np.isneginf(field.log_potentials).any():
+        return np.inf
+    per_slot_range = _ranges(field.log_potentials, field.potential_offsets[:-1])[field.slots.tables >> 1]
+    senders = np.repeat(np.arange(field.n_variables), np.diff(field.slots.offsets))
+    per_variable = np.bincount(senders, per_slot_range, minlength=field.n_variables)
+    around = per_variable + _ranges(field.log_priors, field.offsets[:-1])
+    return float(2 * around.max(initial=0.0) + around[0])
 
 
 def _ranges(logs: Floats, starts: Ints) -> Floats:
@@ -216,10 +233,10 @@ class _Walk:
 
     def __post_init__(self) -> None:
         field, n = self.game.ball.field, self.game.ball.n_variables
-        in_logs = log_range(field) > MAX_LINEAR_RANGE
-        binary = field.uniform_n_states == 2 and not in_logs
+        too_wide = log_range(field) > MAX_LINEAR_RANGE
+        binary = field.uniform_n_states == 2 and not (too_wide and local_log_range(field) > MAX_LINEAR_RANGE)
         self._price = kernels.price_binary if binary else kernels.price_general
-        self._arguments = self._binary() if binary else self._general(in_logs)
+        self._arguments = self._binary(too_wide) if binary else self._general(too_wide)
         self._senders = np.repeat(np.arange(n, dtype=np.int32), np.diff(field.slots.offsets))
         self._is_leaf = np.zeros(n, dtype=bool)
         self._worths = np.zeros((len(self.search.tape), 2))
@@ -246,7 +263,7 @@ class _Walk:
         )
         return self.search.n_seen - before
 
-    def _binary(self) -> tuple[Any, ...]:
+    def _binary(self, rescaled: bool) -> tuple[Any, ...]:
         field, worth, direction = self.game.ball.field, self.game.worth, self.game.direction
         n = field.n_variables
         slots = field.slots
@@ -258,7 +275,7 @@ class _Walk:
         minor = int(np.argmin(log_b))
         floored = np.where(np.isneginf(log_b), LOG_ZERO, log_b)
         return (
-            *(phi, both[slots.tables], self.wants_split, self.silent, not self.game.ball.is_tree),
+            *(phi, both[slots.tables], self.wants_split, self.silent, not self.game.ball.is_tree, rescaled),
             *(_binary_code(worth), worth.state, _binary_code(direction), direction.state),
             *(minor, math.exp(log_b[minor]), floored[minor] - floored[1 - minor]),
             *(self.split_sums, self.omission_sums, self.met_zero, np.zeros((n, 6)), np.zeros((n, 6))),

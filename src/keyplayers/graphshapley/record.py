@@ -32,7 +32,7 @@ def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats,
         return f"{belief}, because that was observed; nothing else can change it."
     doubt = _doubt(game, best)
     if not players:
-        reach = "connected with it" if game.radius is None else f"within {game.radius} hops"
+        reach = "connected with it" if game.radius is None else f"within {_hops(game.radius)}"
         return f"{belief}{doubt}; no other variable is {reach}."
     if game.partial:
         doubt += " (stopped early: from the coalitions seen so far)"
@@ -41,7 +41,7 @@ def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats,
     sizes = np.nan_to_num(np.abs(values))
     largest = sizes.max()
     if largest <= _ROUNDING and np.nan_to_num(np.abs(game.direction)).max() <= _ROUNDING:
-        reach = "" if game.radius is None else f" within {game.radius} hops"
+        reach = "" if game.radius is None else f" within {_hops(game.radius)}"
         return f"{belief}{doubt}. No other variable{reach} makes a difference."
     named = [i for i in range(min(len(players), _NAMED)) if sizes[i] >= _WORTH_NAMING * largest]
     parts = [_player(players[i], game.paths[i], game.direction[i]) for i in named]
@@ -65,6 +65,10 @@ def _player(name: Hashable, path: Sequence[Hashable], direction: float) -> str:
     if not abs(direction) > _ROUNDING:
         return f"{name}{reached}"
     return f"{name}{reached} ({'for it' if direction > 0 else 'against it'})"
+
+
+def _hops(radius: int) -> str:
+    return "1 hop" if radius == 1 else f"{radius} hops"
 
 
 def _state(state: Hashable) -> str:
