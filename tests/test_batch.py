@@ -74,6 +74,7 @@ def test_the_explainer_says_whether_it_wants_processes():
 
 def test_many_small_targets_move_on_to_processes(monkeypatch, expected):
     monkeypatch.setattr("keyplayers.rounds._WORTH_PROCESSES_SECONDS", 0)
+    monkeypatch.setattr("keyplayers.rounds._MOSTLY_PYTHON_SECONDS", 10)  # whatever else the machine does
     found = kp.explain_many(Noisy(), NAMES, random_state=5, n_jobs=2)
     assert values(found) == expected
     here = [ex.worker.split("/")[0] == str(os.getpid()) for ex in found]
@@ -187,6 +188,19 @@ def test_rows_of_tables_are_targets_called_by_their_position(tmp_path):
     assert [ex.target for ex in kp.explain_many(Seen(), images)] == [str(image) for image in images]
     named = kp.explain_many(Seen(), {"first": array[0]}, store=tmp_path / "t")
     assert named["first"].target == "[0 1]"
+    named = kp.explain_many(Seen(), {"second": array[1]}, store=tmp_path / "t")
+    assert list(named) == ["first", "second"]
+
+
+def test_rows_of_another_table_are_refused(tmp_path):
+    array, frame = np.arange(6).reshape(3, 2), pd.DataFrame({"x": [1, 2], "y": ["a", None]})
+    tables = [array, frame, [array, array]]
+    for i, table in enumerate(tables):
+        for _ in range(2):
+            kp.explain_many(Seen(), table, store=tmp_path / str(i))
+    for i, table in enumerate([array + 1, frame.assign(y="b"), [array, array + 1]]):
+        with pytest.raises(kp.InputError, match="the rows are those of another table"):
+            kp.explain_many(Seen(), table, store=tmp_path / str(i))
 
 
 def test_numbers_of_numpy_and_frames_are_plain_names():
@@ -239,9 +253,11 @@ def test_progress_counts_targets_and_tells_the_rate():
             self.ended = True
 
     told = Told()
-    kp.explain_many(Noisy(), NAMES, progress=told)
-    assert (told.total, told.done, told.ended) == (40, 40, True)
-    assert all(note.endswith("/s") for note in told.notes)
+    with pytest.warns(KeyPlayersWarning, match="failed"):
+        kp.explain_many(Noisy(), [*NAMES, "bad"], progress=told)
+    assert (told.total, told.done, told.ended) == (41, 41, True)
+    assert all(note.endswith("/s") for note in told.notes[:-1])
+    assert told.notes[-1].endswith("/s, 1 failed")
 
 
 def test_a_field_explainer_is_shared_by_threads_and_processes(tmp_path):

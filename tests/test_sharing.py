@@ -1,3 +1,4 @@
+import importlib
 import mmap
 import pickle
 
@@ -10,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 import keyplayers as kp
 from keyplayers.parallel import Workers, workers
 from keyplayers.sharing import can_be_sent, share
+from tests.toy_explainers import Noisy
 
 THREADS, PROCESSES, ELSEWHERE = Workers(2, True, True), Workers(2, False, True), Workers(2, False, False)
 
@@ -55,6 +57,37 @@ def test_workers_elsewhere_get_the_object_itself(tmp_path):
     with share(Holder(), ELSEWHERE, tmp_path) as handle:
         assert not list(tmp_path.iterdir())
         assert pickle.loads(pickle.dumps(handle)).thing.big[-1, -1] == 999
+
+
+class Refusing:
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+@pytest.mark.parametrize("crew", [PROCESSES, ELSEWHERE])
+def test_a_process_that_cannot_load_the_object_says_so(tmp_path, crew):
+    with share(Refusing(), crew, tmp_path) as handle:
+        sent = pickle.loads(pickle.dumps(handle))
+        with pytest.raises(kp.InputError, match="worker process cannot load what it was sent: invalid literal"):
+            _ = sent.thing
+
+
+def test_workers_may_be_at_home_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with share(Holder(), PROCESSES, ".") as handle:
+        sent = pickle.dumps(handle)
+        monkeypatch.chdir("/")
+        assert pickle.loads(sent).thing.big[-1, -1] == 999
+
+
+def test_a_process_finds_modules_where_the_sender_does(tmp_path, monkeypatch):
+    kp.explain_many(Noisy(), ["a", "b"], n_jobs=2, prefer="processes")  # workers that know nothing of it
+    (tmp_path / "later_module.py").write_text(
+        "from tests.toy_explainers import Noisy\nclass Later(Noisy):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    later = importlib.import_module("later_module").Later()
+    assert all(kp.explain_many(later, ["a", "b"], n_jobs=2, prefer="processes"))
 
 
 def test_what_cannot_be_pickled_is_told():

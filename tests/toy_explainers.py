@@ -10,6 +10,7 @@ import numpy as np
 
 from keyplayers import archive
 from keyplayers.explanation import Explanation, structure_columns, structure_to_dict
+from keyplayers.interrupts import deferred_interrupt
 
 archive.CODECS["toy"] = "tests.toy_explainers:from_dict"
 PLAYERS = ("ann", "bob", "cy", 7)
@@ -81,10 +82,13 @@ class Noisy:
         values = np.zeros(len(PLAYERS))
         partial = False
         try:
-            for _ in range(self.n_steps):
-                values += rng.normal(size=len(PLAYERS)) + self._table[-1] * 0
-                time.sleep(self._seconds)
-                progress.advance()
+            with deferred_interrupt() as pressed:  # as engines do
+                for _ in range(self.n_steps):
+                    values += rng.normal(size=len(PLAYERS)) + self._table[-1] * 0
+                    time.sleep(self._seconds)
+                    progress.advance()
+                    if pressed():
+                        raise KeyboardInterrupt
         except KeyboardInterrupt:
             partial = True
         return toy(target, np.sort(values)[::-1], random_state, partial)

@@ -18,6 +18,7 @@ from .parallel import workers
 from .progress import Progress, Silent
 from .rounds import Plan, Prefer, Targets, work_through
 from .seeding import RandomState, seed_sequence
+from .sharing import fingerprint
 from .store.encoding import FAILED, PARTIAL, Outcome, join_rows
 from .store.reader import Store, open_store
 from .store.writer import Writer, seed_from_json, seed_to_json
@@ -82,7 +83,8 @@ def explain_many(
         workers: threads use it as it is, processes map it into memory.
     targets
         Names of what is explained; or ``{name: instance}``; or the rows of an array or a data frame, which are
-        called 0, 1, ... Targets that the store has already are not explained again.
+        called 0, 1, ... (so a store that holds them goes on with the same table only). Targets that the store has
+        already are not explained again.
     random_state
         Seed. Each target has a stream of its own that depends on its name alone, so numbers do not depend on
         workers, order, interruptions or the other targets. None: that of the store, else a fresh one.
@@ -147,7 +149,11 @@ def explain_many(
     if store is None:
         return _into_list(plan(root or seed_sequence(None), None), chosen)
     path = Path(store)
-    made_with = {**describe(explainer), "seed": None if root is None else seed_to_json(root)}
+    made_with = {
+        **describe(explainer),
+        "table": chosen.table,
+        "seed": None if root is None else seed_to_json(root),
+    }
     with Writer(path, made_with) as writer:
         if retry:
             writer.forget(retry)
@@ -192,15 +198,17 @@ def _read_targets(targets: Any) -> Targets:
         return Targets([plain_name(name) for name in targets], instances.__getitem__)
     if is_frame(targets):
         frame = read_frame(targets)
-        return Targets(range(len(frame)), lambda row: frame[row : row + 1].to_native())
+        known = fingerprint({name: frame[name].to_numpy() for name in frame.columns})
+        return Targets(range(len(frame)), lambda row: frame[row : row + 1].to_native(), known)
     if getattr(targets, "ndim", 1) > 1:  # rows of an array, dense or sparse
-        return Targets(range(targets.shape[0]), targets.__getitem__)
+        return Targets(range(targets.shape[0]), targets.__getitem__, fingerprint(targets))
     if isinstance(targets, str | bytes) or not isinstance(targets, Iterable):
         raise InputError(f"targets must be several: a list of names or the rows of a table, got {targets!r}")
     given = [plain_name(target) for target in targets]
     # instances without a name, such as images, are called by their position
     names = [target if isinstance(target, Hashable) else position for position, target in enumerate(given)]
-    return Targets(names, given.__getitem__)
+    unnamed = any(not isinstance(target, Hashable) for target in given)
+    return Targets(names, given.__getitem__, fingerprint(given) if unnamed else None)
 
 
 def _into_list(plan: Plan, targets: Targets) -> list[Explanation[Any] | Failure]:

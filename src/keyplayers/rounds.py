@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
@@ -47,6 +47,7 @@ class Targets:
 
     names: Sequence[Hashable]
     pick: Callable[[int], Any]
+    table: str | None = None  # fingerprint of the table whose rows they are, where names are just positions
 
     def without(self, known: Container[Hashable]) -> list[int]:
         """Positions of those whose names are not known; of equal names the first."""
@@ -91,14 +92,17 @@ def work_through(plan: Plan, targets: Targets, chosen: Sequence[int], keep: Call
         exits.enter_context(_warnings_per_target())
         crew = _hire(plan, plan.prefer or getattr(plan.explainer, "prefer", None) or "threads", exits)
         plan.progress.begin("targets", len(chosen))
-        began, at, size = time.monotonic(), 0, _FIRST_ROUND * crew.workers.n_workers
+        began, at, n_failed, size = time.monotonic(), 0, 0, _FIRST_ROUND * crew.workers.n_workers
         while at < len(chosen):
             positions = chosen[at : at + size]
             found = _work_round(plan, crew, [_job(plan, targets, position) for position in positions])
             keep([result for done in found for result in done.results])
             at += len(positions)
-            rate = at / max(time.monotonic() - began, 1e-9)
-            plan.progress.advance(len(positions), note=f"{rate:,.1f}/s")
+            n_failed += sum(done.n_failed for done in found)
+            note = f"{at / max(time.monotonic() - began, 1e-9):,.1f}/s" + (
+                f", {n_failed:,} failed" if n_failed else ""
+            )
+            plan.progress.advance(len(positions), note=note)
             seconds = [one for done in found for one in done.seconds]
             size = _next_size(size, crew.workers.n_workers, sum(seconds) / len(seconds))
             if _wants_processes(plan, crew, float(np.median(seconds)), len(chosen) - at):
@@ -140,6 +144,7 @@ class _Done:
 
     results: list[Any]  # outcomes, or rows
     seconds: list[float]  # of each target
+    n_failed: int
 
 
 def _hire(plan: Plan, prefer: Prefer, exits: ExitStack) -> _Crew:
@@ -188,32 +193,54 @@ def _wants_processes(plan: Plan, crew: _Crew, seconds: float, n_left: int) -> bo
 
 def _work(task: _Task) -> _Done:
     """Explain the targets of a task."""
+    explainer = task.explainer.thing
     with _warnings_per_target():
         outcomes = []
         for job in task.jobs:
-            outcomes.append(_explain(task, job))
+            outcomes.append(_explain(explainer, job, task.max_seconds))
             if interrupted():
                 raise KeyboardInterrupt
-    return _Done([encode(outcomes)] if task.as_rows else outcomes, [outcome.seconds for outcome in outcomes])
+    results: list[Any] = outcomes
+    if task.as_rows:
+        try:
+            results = [encode(outcomes)]
+        except Exception:  # one that cannot be written must not take the others with it
+            outcomes = [_writable(outcome) for outcome in outcomes]
+            results = [encode(outcomes)]
+    n_failed = sum(outcome.explanation is None for outcome in outcomes)
+    return _Done(results, [outcome.seconds for outcome in outcomes], n_failed)
 
 
-def _explain(task: _Task, job: _Job) -> Outcome:
+def _writable(outcome: Outcome) -> Outcome:
+    """The outcome itself, or that it cannot be kept in a store."""
+    try:
+        encode([outcome])
+    except Exception as error:
+        kind, text = _told(error)
+        return replace(outcome, status=FAILED, explanation=None, error_type=kind, error=text)
+    return outcome
+
+
+def _explain(explainer: Explainer[Any], job: _Job, max_seconds: float | None) -> Outcome:
     began = time.monotonic()
-    explanation, error = None, None
+    explanation, kind, text = None, None, None
     caught: list[str] = []
     token = _caught.set(caught)
     try:
-        deadline = Deadline(task.max_seconds, interrupted)
-        explanation = task.explainer.thing.explain(job.argument, random_state=job.seed, progress=deadline)
+        deadline = Deadline(max_seconds, interrupted)
+        explanation = explainer.explain(job.argument, random_state=job.seed, progress=deadline)
     except TimeIsUp:
-        error = ("TimeIsUp", f"no result within {task.max_seconds} seconds")
-    except Exception as failed:
-        error = (type(failed).__name__, str(failed)[:_MAX_MESSAGE])
+        kind, text = "TimeIsUp", f"no result within {max_seconds} seconds"
+    except Exception as error:
+        kind, text = _told(error)
     finally:
         _caught.reset(token)
     status = FAILED if explanation is None else PARTIAL if getattr(explanation, "partial", False) else DONE
-    error_type, message = error or (None, None)
-    return Outcome(job.name, status, explanation, error_type, message, tuple(caught), time.monotonic() - began)
+    return Outcome(job.name, status, explanation, tuple(caught), time.monotonic() - began, kind, text)
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    return type(error).__name__, str(error)[:_MAX_MESSAGE]
 
 
 # where warnings about the target at hand go

@@ -9,8 +9,10 @@ import json
 import mmap
 import os
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TypeVar
 
@@ -31,15 +33,26 @@ class Shared(Generic[Thing]):
     Arrays of a mapped object are read-only.
     """
 
-    def __init__(self, thing: Thing, revive: Callable[..., Any] | None = None, *arguments: Any) -> None:
-        self.thing = thing
-        self._reduced = (revive, arguments)
+    def __init__(self, load: Callable[[], Thing], *sent: Any) -> None:
+        self._load = load
+        self._sent = sent  # what brings the object to another process, and its arguments
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        revive, arguments = self._reduced
-        if revive is None:
+    @property
+    def thing(self) -> Thing:
+        """The object.
+
+        Raises
+        ------
+        InputError
+            This process cannot load it.
+        """
+        return self._load()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not self._sent:
             raise pickle.PicklingError("the object is shared with threads only")
-        return revive, arguments
+        revive, *arguments = self._sent
+        return revive, tuple(arguments)
 
 
 @contextmanager
@@ -59,15 +72,21 @@ def share(
         The object cannot be sent to other processes.
     """
     if workers.share_memory:
-        yield Shared(thing)
+        yield Shared(lambda: thing)
         return
     if not workers.on_this_machine:  # they see none of this machine's files: the object travels in every task
-        yield Shared(thing, _revive, _pickled(thing))
+        yield Shared(lambda: thing, _revive, _pickled(thing), _places())
         return
     with TemporaryDirectory(prefix=".shared-", dir=folder) as private:  # for this user's eyes only
-        path = os.path.join(private, "object")
+        path = os.path.abspath(os.path.join(private, "object"))  # workers may be at home elsewhere
         _write(thing, path)
-        yield Shared(thing, _attach, path)
+        yield Shared(lambda: thing, _attach, path, _places())
+
+
+def _places() -> list[str]:
+    """Where modules are found: also those that were imported from the current folder on demand."""
+    here = os.getcwd()
+    return [*(place or here for place in sys.path), here]
 
 
 def can_be_sent(thing: Any) -> bool:
@@ -77,6 +96,20 @@ def can_be_sent(thing: Any) -> bool:
     except InputError:
         return False
     return True
+
+
+def fingerprint(thing: Any) -> str | None:
+    """A short text that differs between things that differ; None for what cannot be pickled by name or by value.
+
+    Functions count by their name.
+    """
+    import joblib
+
+    try:
+        digest: str = joblib.hash(thing)
+    except Exception:  # whatever the object's own methods raise
+        return None
+    return digest
 
 
 def _pickled(thing: Any, keep: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
@@ -108,15 +141,28 @@ def _write(thing: Any, path: str) -> None:
         file.write(len(table).to_bytes(8, "little"))
 
 
-def _attach(path: str) -> Shared[Any]:
+def _attach(path: str, places: list[str]) -> Shared[Any]:
+    return Shared(lambda: _once(path, places))
+
+
+def _revive(data: bytes, places: list[str]) -> Shared[Any]:
+    return Shared(cache(lambda: _load(lambda: pickle.loads(data), places)))
+
+
+def _once(path: str, places: list[str]) -> Any:
     if path not in _mapped:
         _mapped.clear()
-        _mapped[path] = _map(path)
-    return Shared(_mapped[path])
+        _mapped[path] = _load(lambda: _map(path), places)
+    return _mapped[path]
 
 
-def _revive(data: bytes) -> Shared[Any]:
-    return Shared(pickle.loads(data))
+def _load(load: Callable[[], Any], places: list[str]) -> Any:
+    """What `load` gives, with modules found where the sender finds them."""
+    sys.path.extend(place for place in places if place not in sys.path)
+    try:
+        return load()
+    except Exception as error:
+        raise InputError(f"a worker process cannot load what it was sent: {error}") from error
 
 
 def _map(path: str) -> Any:

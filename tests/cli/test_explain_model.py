@@ -106,6 +106,40 @@ def test_a_function_of_arrays(cli, folder):
     assert np.isclose(json.loads(done.out)["p_target"], 0.8)
 
 
+MANY = ["risky_module:risk", "d.csv", "--drop", "label", "--background", "d.csv", "--seed", "0"]
+
+
+def test_all_rows_are_explained_into_a_store(cli, folder):
+    done = cli("explain-model", *MANY, "--rows", "all", "--store", "s", "--jobs", "2", "--prefer", "processes")
+    assert done.status == 0
+    assert done.err == "3 targets: 3 explained\n"
+    store = kp.open_store("s")
+    assert list(store) == [0, 1, 2]
+    seed = store[1].settings["random_state"]
+    alone = cli("explain-model", *MANY[:-1], seed, "--row", "1", "--json")
+    assert json.loads(alone.out)["players"] == store[1].to_dict()["players"]
+    # the same rows again, and then other ones
+    assert cli("explain-model", *MANY, "--rows", "all", "--store", "s").status == 0
+    (folder / "d.csv").write_text((folder / "d.csv").read_text().replace("3,1", "9,1"))
+    refused = cli("explain-model", *MANY, "--rows", "all", "--store", "s")
+    assert refused.status == 1
+    assert "is not the same" in refused.err
+
+
+def test_some_rows_about_one_class(cli, folder):
+    done = cli("explain-model", *MANY, "--rows", "1:", "--target", "1", "--json")
+    assert done.status == 0
+    found = json.loads(done.out)
+    assert [row["target"] for row in found["targets"]] == [1, 2]
+    assert found["settings"]["target"] == 1
+    for rows in ("3:4", "x", "2", "1:x"):
+        done = cli("explain-model", *MANY, "--rows", rows)
+        assert done.status == 1
+        assert f"--rows must be all, or A:B with 0 <= A < B <= 3, got {rows!r}" in done.err
+    assert cli("explain-model", *MANY).status == 2
+    assert cli("explain-model", *MANY, "--row", "1", "--store", "s").status == 2
+
+
 def test_the_demo_explains_a_digit(cli):
     done = cli("demo")
     assert done.status == 0

@@ -16,7 +16,7 @@ MADE_WITH = {"explainer": "x", "settings": {"a": 1}, "fingerprint": "f", "seed":
 
 
 def outcome(target, values=(0.5, 0.25)):
-    return Outcome(target, DONE, toy(str(target), np.array(values), 1), None, None, (), 0.5)
+    return Outcome(target, DONE, toy(str(target), np.array(values), 1), (), 0.5)
 
 
 def fill(path, targets, per_part=1, **options):
@@ -310,3 +310,19 @@ def test_columns_that_parts_do_not_share_are_joined(tmp_path):
     with Writer(store.path, json.loads((store.path / "manifest.json").read_text())) as writer:
         writer.merge()
     assert kp.open_store(store.path).summary("pyarrow").to_pydict()["fact"] == [1.0, 0.5, None]
+
+
+def test_an_explanation_that_cannot_be_written_fails_by_itself(tmp_path):
+    class Odd(Noisy):
+        def explain(self, target, /, *, random_state=None, progress=None):
+            found = super().explain(target, random_state=random_state, progress=progress)
+            if target == "nan":
+                object.__setattr__(found, "to_dict", lambda: {"fact": float("nan")})
+            if target == "huge":
+                object.__setattr__(found, "to_dict", lambda: {"fact": 2**70})
+            return found
+
+    with pytest.warns(KeyPlayersWarning, match="1 of 4 targets failed; the first, 'nan': ValueError"):
+        store = kp.explain_many(Odd(), ["a", "nan", "b", "huge"], store=tmp_path / "s")
+    assert list(store) == ["a", "b", "huge"]
+    assert store.summary()["fact"].tolist()[-1] == str(2**70)

@@ -1,12 +1,15 @@
 """``keyplayers explain-model``: which features carry what a classifier says of one row, and which oppose it."""
 
 import json
+from collections.abc import Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Json, Quiet, Seed
+from .batch import BatchOptions, explain_batch
+from .options import Jobs, Json, Quiet, Seed, takes
 from .output import (
     EXPLANATIONS,
     TABLES,
@@ -21,9 +24,11 @@ from .output import (
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
+    from ..mcxai.explainer import McXai
     from ..mcxai.reading import GameTrees
 
 
+@takes(batch=BatchOptions)
 def explain_model(
     predictor: Annotated[
         str,
@@ -37,8 +42,12 @@ def explain_model(
         Path,
         typer.Argument(metavar="DATA", help="Table of instances: .csv, .tsv or .parquet.", show_default=False),
     ],
+    batch: BatchOptions,
     *,
-    row: Annotated[int, typer.Option(help="Which row of DATA to explain; the first is 0.", show_default=False)],
+    row: Annotated[int | None, typer.Option(help="Which row of DATA to explain; the first is 0.")] = None,
+    rows: Annotated[
+        str | None, typer.Option(metavar="all|A:B", help="Many rows: all, or those from A up to before B.")
+    ] = None,
     target: Annotated[
         str | None, typer.Option(help="Class that the games are about; default: the predicted one.")
     ] = None,
@@ -71,6 +80,7 @@ def explain_model(
     ] = None,
     top: Annotated[int, typer.Option(help="Players to show.")] = TOP,
     seed: Seed = None,
+    jobs: Jobs = None,
     as_json: Json = False,
     output: Annotated[
         Path | None,
@@ -82,19 +92,21 @@ def explain_model(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Explain what a classifier says of one row: what carries it, and what speaks against it."""
+    """Explain what a classifier says of one row, or of many: what carries it, and what speaks against it."""
     from ..errors import InputError
     from ..mcxai.explainer import McXai
     from ..readers.models import load_predictor
     from ..spaces.tabular import Tabular
 
     check_output(output, *TABLES, *EXPLANATIONS)
+    if (row is None) == (rows is None):
+        raise typer.BadParameter("give --row N, or --rows all or A:B for many")
+    batch.check(many=rows is not None)
     model = load_predictor(predictor, trust_pickle=trust_pickle, trusted=trust or ())
     table = _read(data, model, drop or [], array)
-    if not 0 <= row < len(table):
+    if row is not None and not 0 <= row < len(table):
         raise InputError(f"--row must be between 0 and {len(table) - 1}, got {row}: {data} has {len(table)} rows")
     known = None if background is None else _read(background, model, drop or [], array)
-    instance = table.iloc[[row]]
     as_array = array or (hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"))
     names = list(table.columns)
     space = Tabular(
@@ -109,6 +121,20 @@ def explain_model(
         batch_size=batch_size,
         output=output_kind,  # type: ignore[arg-type]
     )
+    if row is None:
+        explain_batch(
+            _About(explainer, _class(model, target)),
+            _choose(table.to_numpy() if as_array else table, str(rows)),
+            batch,
+            seed=seed,
+            jobs=jobs,
+            top=top,
+            as_json=as_json,
+            output=output,
+            quiet=quiet,
+        )
+        return
+    instance = table.iloc[[row]]
     with show_progress(quiet) as progress:
         found = explainer.explain(
             instance.to_numpy()[0] if as_array else instance,
@@ -126,6 +152,51 @@ def explain_model(
     if not quiet:
         for line in cost(found):
             say(line)
+
+
+@dataclass(frozen=True)
+class _About:
+    """Explains many rows, all about the same class."""
+
+    explainer: "McXai"
+    target: Hashable
+
+    @property
+    def prefer(self) -> str:
+        """What suits the explainer."""
+        return self.explainer.prefer
+
+    def identity(self) -> tuple[dict[str, Any], str | None]:
+        """What decides the numbers."""
+        from ..mrf.names import name_to_json
+
+        settings, fingerprint = self.explainer.identity()
+        about = None if self.target is None else name_to_json(self.target)
+        return settings | {"target": about}, fingerprint
+
+    def explain(
+        self, instance: Any, /, *, random_state: Any = None, progress: Any = None
+    ) -> "Explanation[GameTrees]":
+        """The explanation of one row."""
+        return self.explainer.explain(instance, self.target, random_state=random_state, progress=progress)
+
+
+def _choose(table: Any, rows: str) -> Any:
+    """The rows that ``--rows`` means: the table, or some of its rows under their numbers."""
+    from ..errors import InputError
+
+    if rows == "all":
+        return table
+    begin, colon, end = rows.partition(":")
+    try:
+        chosen = range(len(table))[int(begin or 0) : int(end) if end else None]
+    except ValueError:
+        chosen = range(0)
+    if not colon or not chosen:
+        raise InputError(f"--rows must be all, or A:B with 0 <= A < B <= {len(table)}, got {rows!r}")
+    if hasattr(table, "iloc"):
+        return {row: table.iloc[[row]] for row in chosen}
+    return {row: table[row] for row in chosen}
 
 
 def print_features(found: "Explanation[GameTrees]", top: int) -> None:

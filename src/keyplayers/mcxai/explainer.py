@@ -12,6 +12,7 @@ from ..errors import InputError, PredictorError
 from ..explanation import Explanation
 from ..progress import Progress, Silent
 from ..seeding import RandomState, generator
+from ..sharing import fingerprint
 from ..spaces.protocol import FeatureSpace, MaskedInstance
 from ..spaces.tabular import Tabular
 from .game import Board, Game
@@ -103,6 +104,9 @@ class McXai:
     ([0], 1)
     """
 
+    #: models in Python hold the GIL: many instances are spread over processes
+    prefer = "processes"
+
     def __init__(
         self,
         predict: Any,
@@ -169,6 +173,11 @@ class McXai:
             and self.surrogate == "none"
         )
 
+    def identity(self) -> tuple[dict[str, Any], str | None]:
+        """What decides the answer: settings, and a fingerprint of model and space where they can be pickled."""
+        settings = {key: value for key, value in self._settings(None).items() if key != "random_state"}
+        return settings, fingerprint((self.predict, self.space))
+
     def explain(
         self,
         instance: Any,
@@ -189,6 +198,8 @@ class McXai:
             predicted class the first game asks what carries it, else what stands in its way.
         random_state
             Seed of this call.
+        progress
+            Told how many rows the model was given. Ctrl-C gives what there is by then, marked ``partial``.
 
         Raises
         ------
@@ -224,14 +235,19 @@ class McXai:
         games: list[GameReading] = []
         settings = self._settings(random_state)
         progress.begin("masking", total)
+        partial = False
         try:
             self._play_games(board, bound, movable, rng, shares, games, scorer)
+        except KeyboardInterrupt:
+            if not games:
+                raise
+            partial = True
         except PredictorError as error:
             error.partial = _tell(games, board, bound, scorer, started, settings) if games else None  # type: ignore[attr-defined]
             raise
         finally:
             progress.end()
-        return _tell(games, board, bound, scorer, started, settings)
+        return _tell(games, board, bound, scorer, started, settings, partial)
 
     def _play_games(
         self,
@@ -283,8 +299,9 @@ class McXai:
             if not self.textbook:
                 survey(playouts, rng, min(share.survey, game.board.rows_left() - share.reserve))
                 contributions = replay(playouts, rng)
-        except PredictorError as error:
-            error.masked = scorer.masked_names()  # type: ignore[attr-defined]
+        except (PredictorError, KeyboardInterrupt) as error:
+            if isinstance(error, PredictorError):
+                error.masked = scorer.masked_names()  # type: ignore[attr-defined]
             games.append(
                 _read(game, seek, playouts, names, contributions, game.board.n_rows - before, self.textbook)
             )
@@ -531,6 +548,7 @@ def _tell(
     scorer: _Scorer,
     started: float,
     settings: dict[str, Any],
+    partial: bool = False,
 ) -> Explanation[GameTrees]:
     """The explanation: classes by name, players by importance, one sentence."""
     classes = scorer.predictor.classes
@@ -547,6 +565,7 @@ def _tell(
         games[1] if len(games) > 1 else None, board.n_rows, scorer.predictor.n_calls,
         time.perf_counter() - started,
         {name: (a, b) for name, a, b in zip(bound.names, bound.shown, bound.shown_masked, strict=True)},
+        partial,
     )  # fmt: skip
     main = games[0]
     # without a single win, win rates say nothing; then what the players change in P(target) has to do

@@ -191,6 +191,7 @@ class GameTrees:
     n_calls: int
     seconds: float
     shown: Mapping[Hashable, tuple[str, str]] = field(default_factory=dict)  # player -> value, masked value
+    partial: bool = False  # stopped by Ctrl-C or by a deadline
 
     @property
     def flipped(self) -> bool:
@@ -325,6 +326,7 @@ def _to_dict(structure: GameTrees, explanation: Explanation[Any]) -> dict[str, A
         "p_masked": structure.p_masked,
         "predicted_masked": _name(structure.predicted_masked),
         "flipped": structure.flipped,
+        "partial": structure.partial,
         "key_set": _plain(structure.key_set),
         "opposition": _plain(structure.opposition),
         "trail": list(structure.trail),
@@ -384,6 +386,7 @@ def explanation_from_dict(data: Mapping[str, Any]) -> Explanation[GameTrees]:
         data["n_calls"],
         data["seconds"],
         {name: (p["instance"], p["masked"]) for name, p in zip(names, players, strict=True)},
+        data.get("partial", False),
     )
     return Explanation(
         "mcxai",

@@ -63,10 +63,10 @@ class Outcome:
     target: Hashable
     status: str  # DONE, PARTIAL or FAILED
     explanation: Explanation[Any] | None
-    error_type: str | None
-    error: str | None
     warnings: tuple[str, ...]
     seconds: float
+    error_type: str | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +94,8 @@ def encode(outcomes: Sequence[Outcome]) -> Rows:
     ------
     InputError
         A name is of a type that no file can hold.
+    TypeError, ValueError
+        An explanation has no JSON form, or one that JSON cannot hold.
     """
     return Rows(_target_table(outcomes), _player_table([o for o in outcomes if o.explanation is not None]))
 
@@ -226,7 +228,7 @@ def _scalars(values: list[Any]) -> pa.Array:
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    if len(kinds) < 2:
+    if len(kinds) < 2 and not any(isinstance(value, int) and abs(value) >= 2**63 for value in values):
         return pa.array(values)
     return pa.array([None if value is None else str(value) for value in values], pa.string())
 

@@ -43,7 +43,7 @@ _SEED_BITS = 52
 _SMALL_BYTES = 2**23
 _MANY = 32
 # what a store must have been made with to be continued
-_MUST_AGREE = ("explainer", "settings", "fingerprint", "seed")
+_MUST_AGREE = ("explainer", "settings", "fingerprint", "table", "seed")
 
 
 class Writer:
@@ -97,11 +97,23 @@ class Writer:
         return found
 
     def commit(self, rows: Rows) -> None:
-        """Add targets that the store does not have yet."""
-        if rows.n_targets:
+        """Add targets that the store does not have yet.
+
+        Raises
+        ------
+        OSError
+            The disk is full, or the like; what was committed before is safe.
+        """
+        if not rows.n_targets:
+            return
+        try:
             self._number += 1
             self._parts.append(write_part(self.path, self._number, rows))
             self._merge_small()
+        except OSError as error:
+            safe = sum(part.n_targets for part in self._parts)
+            text = f"{error.strerror or error}; {safe:,} targets are safe, and the same call goes on from there"
+            raise OSError(error.errno, text, str(self.path)) from error
 
     def forget(self, statuses: Collection[str]) -> None:
         """Drop the targets of these statuses, so that they are done again."""
@@ -248,6 +260,8 @@ def _differences(name: str, theirs: Any, ours: Any) -> list[str]:
         return [t for key in keys for t in _differences(key, theirs.get(key), ours.get(key))]
     if name == "fingerprint":
         return ["the field, model or data is not the same"]
+    if name == "table":
+        return ["the rows are those of another table (give them names to add some: {name: row})"]
     return [f"{name} was {_short(theirs)} and is now {_short(ours)}"]
 
 
