@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Floats, Ints
 from ..errors import InputError, PredictorError
 from ..explanation import Explanation
 from ..progress import Progress, Silent
@@ -18,6 +18,7 @@ from ..spaces.tabular import Tabular
 from .game import Board, Game
 from .predictor import Output, Predictor
 from .reading import GameReading, GameTrees
+from .scorer import Scorer
 from .search import Playouts, Rules, graft, play, replay, survey
 from .sets import Seek, in_order, seek_sets
 from .surrogate import SURROGATES, Surrogate, make_quality
@@ -214,7 +215,7 @@ class McXai:
         rng = generator(random_state)
         bound = self.space.bind(instance)
         movable = np.flatnonzero(bound.movable)
-        scorer = _Scorer(
+        scorer = Scorer(
             Predictor(self.predict, self.output, self.class_names, self.multilabel),
             bound,
             movable,
@@ -257,7 +258,7 @@ class McXai:
         rng: np.random.Generator,
         shares: tuple[_Share, _Share],
         games: list[GameReading],
-        scorer: "_Scorer",
+        scorer: "Scorer",
     ) -> None:
         """The first game, then the other one from the state in which the first one's key set is masked."""
         names = [bound.names[i] for i in movable]
@@ -280,7 +281,7 @@ class McXai:
         rng: np.random.Generator,
         share: "_Share",
         games: list[GameReading],
-        scorer: "_Scorer",
+        scorer: "Scorer",
     ) -> GameReading:
         """Seek small sets, graft them onto a tree, let the tree search go on from there."""
         before = game.board.n_rows
@@ -337,7 +338,7 @@ class McXai:
         first = _Share(total * 3 // 5, patience, total // 8, total, reserve=total // 8)
         return total, (first, _Share(total // 8, patience // 4, total // 16, total))
 
-    def _target(self, scorer: "_Scorer", ends: Floats, target: Hashable) -> int:
+    def _target(self, scorer: "Scorer", ends: Floats, target: Hashable) -> int:
         if target is not None:
             return scorer.predictor.index(target)
         if self.multilabel:
@@ -355,103 +356,6 @@ class McXai:
         widening = list(self.widening) if isinstance(self.widening, tuple) else self.widening
         seed = int(random_state) if isinstance(random_state, (int, np.integer)) else None
         return {name: getattr(self, name) for name in names} | {"widening": widening, "random_state": seed}
-
-
-@dataclass(eq=False)
-class _Scorer:
-    """Masked players -> probabilities, in calls of at most `batch_size` rows; background rows are averaged."""
-
-    predictor: Predictor
-    bound: MaskedInstance
-    movable: Ints
-    batch_size: int
-    latest: Bools | None = None  # the states of the call that is under way
-
-    def __call__(self, states: Bools) -> Floats:
-        r = self.bound.n_backgrounds
-        masked = states
-        if len(self.movable) < len(self.bound.names):
-            masked = np.zeros((len(states), len(self.bound.names)), dtype=bool)
-            masked[:, self.movable] = states
-        parts = []
-        for start in range(0, len(states) * r, self.batch_size):
-            rows = np.arange(start, min(start + self.batch_size, len(states) * r))
-            self.latest = masked[rows // r] if r > 1 else masked[start : start + self.batch_size]
-            parts.append(self._ask(self.latest, rows % r))
-        width = parts[-1].shape[1]
-        p = (
-            np.concatenate([np.pad(q, ((0, 0), (0, width - q.shape[1]))) for q in parts])
-            if len(parts) > 1
-            else parts[0]
-        )
-        return p if r == 1 else p.reshape(len(states), r, width).mean(axis=1)
-
-    def _ask(self, masked: Bools, backgrounds: Ints) -> Floats:
-        return self.predictor(self.bound.rows(masked, backgrounds), len(masked))
-
-    def ends(self) -> Floats:
-        """Probabilities of the instance and, unless nothing can be masked, of everything masked [1 or 2, K].
-
-        Raises
-        ------
-        PredictorError
-            The model cannot take one of the two; the message says which players' masked values it refuses.
-        """
-        n = len(self.movable)
-        if n:
-            try:
-                return self(np.arange(2)[:, None] * np.ones((2, n)) > 0)
-            except PredictorError:
-                pass  # which of the two it is, and of which players, is found out below
-        try:
-            first = self(np.zeros((1, n), dtype=bool))
-        except PredictorError as error:
-            raise _failed(f"{error} (on the instance itself, nothing masked)", error, ()) from error.__cause__
-        if n == 0:
-            return first
-        try:
-            last = self(np.ones((1, n), dtype=bool))
-        except PredictorError as error:
-            refused = [self.bound.names[self.movable[i]] for i in range(min(n, 256)) if self._refuses(i)]
-            blame = (
-                f"the baseline of {', '.join(map(repr, refused[:10]))} is unlike what the model was trained on"
-                if refused
-                else "masked one by one all players are accepted"
-            )
-            raise _failed(
-                f"{error} (with every player masked; {blame}). Give another baseline, or background rows",
-                error, tuple(refused) or self.masked_names(),
-            ) from error.__cause__  # fmt: skip
-        if last.shape[1] > first.shape[1]:
-            first = np.pad(first, ((0, 0), (0, last.shape[1] - first.shape[1])))
-        return np.concatenate([first, last])
-
-    def _refuses(self, player: int) -> bool:
-        state = np.zeros((1, len(self.movable)), dtype=bool)
-        state[0, player] = True
-        try:
-            self(state)
-        except PredictorError:
-            return True
-        return False
-
-    def masked_names(self) -> tuple[Hashable, ...]:
-        """Players masked in the first row that the model refuses among those it was given last."""
-        states = self.latest
-        if states is None:
-            return ()
-        for state in states:
-            try:
-                self._ask(state[None], np.zeros(1, dtype=np.int64))
-            except PredictorError:
-                return tuple(name for name, gone in zip(self.bound.names, state, strict=True) if gone)
-        return ()
-
-
-def _failed(message: str, error: PredictorError, masked: tuple[Hashable, ...]) -> PredictorError:
-    failed = PredictorError(message)
-    failed.masked, failed.partial = masked, None  # type: ignore[attr-defined]
-    return failed
 
 
 def _read(
@@ -545,7 +449,7 @@ def _tell(
     games: list[GameReading],
     board: Board,
     bound: MaskedInstance,
-    scorer: _Scorer,
+    scorer: Scorer,
     started: float,
     settings: dict[str, Any],
     partial: bool = False,
