@@ -101,13 +101,12 @@ def compare(problem: Problem, cases: list[Case], rankings: bool) -> None:
     calls = sum(ex.n_rows for ex in ours) / max(1, sum(ex.n_calls for ex in ours))
     own = 1e3 * sum(o for _, _, o in explained) / sum(ex.n_rows for ex in ours) * 300
     cpu = np.mean([seconds for _, seconds, _ in explained])
-    print(
-        f"  McXai: {calls:.1f} rows a call, {own:.1f} ms of its own for 300 rows, {1e3 * cpu:.1f} CPU ms an instance"
-    )
+    print(f"  McXai: {calls:.1f} rows a call, {own:.1f} ms of its own for 300 rows, {1e3 * cpu:.1f} CPU ms in all")
     if problem.name == "digits mlp":
         ratio_rows = AUTHORS[0] / np.mean(rows["McXai"])
         print(
-            f"  the authors' code: NoS {AUTHORS[2]}, {ratio_rows:.0f} times our rows, {AUTHORS[1] / cpu:.0f} times our CPU"
+            f"  authors' code: NoS {AUTHORS[2]}, {ratio_rows:.0f} times our rows, "
+            f"{AUTHORS[1] / cpu:.0f} times our CPU"
         )
     known = [(s, case.minimum) for s, case in zip(sizes["McXai"], cases, strict=True) if case.minimum]
     if known:

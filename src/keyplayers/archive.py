@@ -13,6 +13,7 @@ import numpy as np
 
 from .errors import FileFormatError, InputError
 from .explanation import Explanation
+from .writing import replacing
 
 # kind of an explanation -> the function that makes one of its JSON, imported when such a file is met
 CODECS = {
@@ -41,12 +42,12 @@ def save(explanation: Explanation[Any], path: "str | PathLike[str]") -> None:
             arrays: dict[str, Any] = {}
             rest = _take_arrays(data, "", arrays)
             arrays[_REST] = np.frombuffer(_dump(rest), dtype=np.uint8)
-            with target.open("wb") as file:
+            with replacing(target) as part, part.open("wb") as file:
                 np.savez_compressed(file, **arrays)
         case ".json.gz":
-            target.write_bytes(gzip.compress(_dump(data), mtime=0))
+            _write(gzip.compress(_dump(data), mtime=0), target)
         case _:
-            target.write_bytes(_dump(data))
+            _write(_dump(data), target)
 
 
 def load(path: "str | PathLike[str]") -> Explanation[Any]:
@@ -110,6 +111,11 @@ def _suffix(path: Path) -> str:
         if path.name.lower().endswith(suffix):
             return suffix
     raise InputError(f"an explanation is kept in {', '.join(_SUFFIXES)}, got {fspath(path)!r}")
+
+
+def _write(data: bytes, target: Path) -> None:
+    with replacing(target) as part:
+        part.write_bytes(data)
 
 
 def _dump(data: Any) -> bytes:

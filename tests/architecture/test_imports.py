@@ -50,3 +50,12 @@ def test_the_lazy_names_are_those_that_type_checkers_see():
     assert set(keyplayers.__all__) <= set(dir(keyplayers))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = keyplayers.nothing
+
+
+@pytest.mark.parametrize("command", ["'beliefs'", "'explain', '--target', 'a'"])
+def test_a_table_is_read_without_pandas(tmp_path, command):
+    (tmp_path / "e.csv").write_text("source,target\na,b\n")
+    call = f"main([{command}, {str(tmp_path / 'e.csv')!r}, '--homophily', '0.8', '--quiet'])"
+    found = loaded(f"from keyplayers.cli import main\ntry: {call}\nexcept SystemExit: pass")
+    assert "pyarrow" in found
+    assert "pandas" not in found

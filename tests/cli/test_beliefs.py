@@ -30,7 +30,7 @@ def test_a_table_to_the_terminal_and_a_summary_beside_it(cli, edges):
     assert done.status == 0
     assert "bob" in done.out
     assert "0.8000" in done.out
-    assert "4 variables (1 observed), 3 edges, 1 components" in done.err
+    assert "4 variables (1 observed), 3 edges, 1 component" in done.err
     assert "two-pass, 2 sweeps" in done.err
     assert "exact" in done.err
 
@@ -173,3 +173,105 @@ def test_the_demo_infers_the_factions(cli):
     done = cli("demo")
     assert done.status == 0
     assert "33 of 34 members are believed to be on the side they went with" in done.out
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("none/out.csv", "there is no folder"),
+        ("none/out.json", "there is no folder"),
+        ("none/out.npz", "there is no folder"),
+        ("out.xyz", "the suffix must be one of"),
+        ("folder.csv", "it is a folder"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_any_work(cli, edges, tmp_path, path, message):
+    (tmp_path / "folder.csv").mkdir()
+    # the edges are not even read
+    done = cli("beliefs", tmp_path / "missing.csv", *FLAGS, "-o", path)
+    assert done.status == 1
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_suffixes_may_be_in_upper_case(cli, edges, tmp_path):
+    for name in ("OUT.CSV", "OUT.JSON", "OUT.NPZ"):
+        assert cli("beliefs", edges, *FLAGS, "-o", name).status == 0
+        assert (tmp_path / name).stat().st_size
+    assert cli("beliefs", edges, *FLAGS, "--beliefs", "OUT.NPZ").status == 0
+
+
+def test_what_failed_leaves_the_old_file_as_it_was(cli, edges, tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("precious")
+    done = cli("beliefs", edges, "--homophily", "0.8", "--states", "name,other", "-o", path)
+    assert done.status == 1
+    assert path.read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["e.csv", "out.csv"]
+
+
+def test_sources_of_evidence_that_contradict_each_other_are_refused(cli, edges, tmp_path):
+    (tmp_path / "v.csv").write_text("name,state\nann,honest\n")
+    field = ["--homophily", "0.8", "--states", "honest,fraud"]
+    done = cli("beliefs", edges, *field, "--evidence", tmp_path / "v.csv", "--observe", "ann=fraud")
+    assert done.status == 1
+    assert "variable 'ann': its prior excludes the evidence 'fraud'" in done.err
+    done = cli("beliefs", edges, *field, "--observe", "ann=honest", "--observe", "ann=fraud")
+    assert done.status == 1
+    assert "--observe says that 'ann' is 'fraud' and that it is 'honest'" in done.err
+    assert cli("beliefs", edges, *field, "--observe", "ann=honest", "--observe", "ann=honest").status == 0
+
+
+def test_soft_evidence_and_an_observation_go_together(cli, edges, tmp_path):
+    (tmp_path / "v.csv").write_text("name,fraud,honest\nbob,0.9,0.1\n")
+    done = cli("beliefs", edges, *FLAGS, "--evidence", tmp_path / "v.csv", "--json")
+    found = {row["name"]: row["belief"] for row in json.loads(done.out)["beliefs"]}
+    # bob by ann [.8, .2] times evidence [.1, .9]
+    assert np.allclose(found["bob"], [0.08 / 0.26, 0.18 / 0.26])
+
+
+def test_one_of_a_kind_is_not_plural(cli, tmp_path):
+    (tmp_path / "e.csv").write_text("source,target\na,b\n")
+    done = cli("beliefs", "e.csv", "--homophily", "0.8")
+    assert "2 variables (0 observed), 1 edge, 1 component\n" in done.err
+    done = cli("ball", "e.csv", "--homophily", "0.8", "--target", "a")
+    assert "2 variables, 1 edge, a tree; 1 coalition\n" in done.out
+
+
+def test_names_do_not_command_the_terminal(cli, tmp_path):
+    (tmp_path / "e.csv").write_text('source,target\n[red]a[/red],"b\x1b[31m\nc"\n[red]a[/red],😀\n')
+    done = cli("beliefs", "e.csv", "--homophily", "0.8")
+    assert "[red]a[/red]" in done.out
+    assert r"b\x1b[31m\nc" in done.out
+    assert "😀" in done.out
+    done = cli("explain", "e.csv", "--homophily", "0.8", "--target", "[red]a[/red]")
+    assert "Key players of [red]a[/red]" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_a_number_of_rows_is_not_negative(cli, edges):
+    assert cli("beliefs", edges, *FLAGS, "--top", "-1").status == 2
+    assert cli("explain", edges, *FLAGS, "--target", "bob", "--top", "-1").status == 2
+
+
+def test_a_missing_file_is_named_plainly(cli, tmp_path):
+    done = cli("beliefs", "none.csv", "--homophily", "0.8")
+    assert done.status == 1
+    assert done.err == "keyplayers: none.csv: No such file or directory\n"
+
+
+def test_a_potential_may_be_a_table(cli, edges, tmp_path, expected):
+    (tmp_path / "p.csv").write_text("0.8,0.2\n0.2,0.8\n")
+    done = cli("beliefs", edges, "--potential", "p.csv", *FLAGS[2:], "--json")
+    assert done.status == 0
+    assert np.allclose([row["belief"] for row in json.loads(done.out)["beliefs"]], expected.beliefs)
+
+
+def test_ctrl_c_is_one_line_and_status_130(cli, edges, monkeypatch):
+    def press(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("keyplayers.mrf.propagation.belief_propagation", press)
+    done = cli("beliefs", edges, *FLAGS)
+    assert done.status == 130
+    assert done.err == "keyplayers: interrupted\n"

@@ -107,7 +107,7 @@ def test_options_reach_the_game(cli, edges, mrf):
         ),
         (["--target", "dan", "--contrast", "fraud"], "contrast must be two states"),
         (
-            ["--target", "dan", "--max-evals", "3"],
+            ["--target", "dan", "--max-evals", "3", "--method", "enumeration"],
             "has between 10^0.7 and 10^1.1 coalitions, more than max_evals=3",
         ),
     ],

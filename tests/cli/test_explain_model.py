@@ -146,3 +146,17 @@ def test_the_demo_explains_a_digit(cli):
     assert "Which strokes" in done.out
     assert "The model says 8" in done.out
     assert "# " in done.out
+
+
+def test_a_skops_file_is_loaded_and_unknown_types_are_named(cli, wine, tmp_path):
+    skops = pytest.importorskip("skops.io")
+    data, model = wine
+    skops.dump(model, tmp_path / "wine.skops")
+    ask = ["explain-model", "wine.skops", "wine.csv", "--row", "1", "--background", "wine.csv", "--seed", "0"]
+    done = cli(*ask, "--json")
+    assert done.status == 0
+    assert json.loads(done.out)["predicted"] == model.predict(data.data.iloc[[1]])[0]
+    (tmp_path / "bad.skops").write_text("no archive")
+    done = cli("explain-model", "bad.skops", "wine.csv", "--row", "1")
+    assert done.status == 1
+    assert "not a .skops file" in done.err

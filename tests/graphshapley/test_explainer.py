@@ -302,7 +302,7 @@ def test_frames_hold_what_the_method_adds():
     frame = kp.GraphShapley(mrf).explain("x").to_frame()
     assert frame.columns.tolist() == [
         *("name", "value", "std_error", "probabilistic", "topological", "direction"),
-        *("error_bound", "distance", "log10_coalitions", "path"),
+        *("error_bound", "distance", "log10_coalitions", "path", "group"),
     ]
     assert frame.set_index("name").loc["z", "path"] == "z - y - x"
 

@@ -75,6 +75,11 @@ def test_json_follows_the_documented_schema(case, schema):
     assert json.loads(text) == data
 
 
+def test_a_saved_file_follows_it_too(schema, tmp_path):
+    CASES["loop"].save(tmp_path / "x.json")
+    jsonschema.validate(json.loads((tmp_path / "x.json").read_text()), schema)
+
+
 def test_the_schema_refuses_what_is_wrong(schema):
     good = CASES["loop"].to_dict()
     for spoil in (

@@ -190,10 +190,10 @@ def test_one_column_of_probabilities_is_that_of_the_second_class(predict, row):
 @pytest.mark.parametrize(
     ("predict", "message"),
     [
-        (lambda rows: np.ones((len(rows), 2, 2)), r"shape \(1, 2, 2\)"),
-        (lambda rows: np.ones(len(rows) + 1), r"given 1 rows and returned shape \(2,\)"),
+        (lambda rows: np.ones((len(rows), 2, 2)), r"shape \(2, 2, 2\)"),
+        (lambda rows: np.ones(len(rows) + 1), r"given 2 rows and returned shape \(3,\)"),
         (lambda rows: 5 * np.ones(len(rows)), "output='logits'"),
-        (lambda rows: np.full(len(rows), np.nan), "NaN in 1 of 1"),
+        (lambda rows: np.full(len(rows), np.nan), "NaN in 2 of 2"),
         (lambda rows: 0.5, r"shape \(\)"),
     ],
 )

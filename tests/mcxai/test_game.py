@@ -68,3 +68,12 @@ def test_the_lower_bound_never_exceeds_a_set_that_ends_the_game():
     game = game_of(additive([3.0, 1.0, 1.0], 2.0), 3)
     game.look_at([(0,), (1,), (2,)])
     assert game.lower_bound() == 1
+
+
+def test_the_continuation_masks_its_base_and_what_is_asked():
+    seen = []
+    board = board_of(lambda s: seen.append(s) or 0.9, 6)
+    game = Game(board, 1, np.array([True, False, False, True, False, True]))
+    assert game.players.tolist() == [1, 2, 4]
+    game.look(np.array([[True, False, False], [False, True, True]]))
+    assert seen == [frozenset({0, 3, 5}), frozenset({0, 1, 3, 5}), frozenset({0, 2, 3, 4, 5})]

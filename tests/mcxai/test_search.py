@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyplayers.mcxai import _search_kernels as kernels
-from keyplayers.mcxai.search import Playouts, Rules, graft, play, survey
+from keyplayers.mcxai.search import Playouts, Rules, graft, play, replay, survey
 from keyplayers.mcxai.surrogate import make_quality
 from tests.mcxai.games import additive, game_of, random_score
 from tests.oracles.textbook_search import textbook_search
@@ -207,3 +207,34 @@ def test_a_survey_plays_all_first_moves_alike():
     visits = tree.n_visits[tree.children(0)]
     assert len(visits) == 6
     assert visits.max() - visits.min() <= 1
+
+
+def test_contributions_are_mean_changes_over_all_orders_up_to_the_end():
+    from itertools import permutations
+
+    n = 4
+    score = random_score(np.random.default_rng(5), n)
+    game = game_of(score, n)
+    assert game.sign == 1
+    game.look(np.array([[bool(s >> p & 1) for p in range(n)] for s in range(2**n)]))
+    changes = [[] for _ in range(n)]
+    for order in permutations(range(n)):
+        for k in range(n):
+            before, after = score(frozenset(order[:k])), score(frozenset(order[: k + 1]))
+            changes[order[k]].append(before - after)
+            if after <= 0.5:
+                break
+    # the mean over several runs of 64 playouts lies within four of its standard errors
+    runs = np.array([replay(playouts_of(game), np.random.default_rng(seed)) for seed in range(60)])
+    exact = np.array([np.mean(c) for c in changes])
+    z = (runs.mean(axis=0) - exact) / (runs.std(axis=0, ddof=1) / np.sqrt(60))
+    assert np.abs(z).max() < 4
+    assert runs.mean(axis=0) == pytest.approx(exact, abs=0.02)
+
+
+def test_contributions_of_players_that_no_playout_met_are_what_they_change_alone():
+    game = game_of(additive([1.0, 0.5, 0.2], 2.0), 3)
+    singles = game.look_at([(0,), (1,)])
+    found = replay(playouts_of(game), np.random.default_rng(0))
+    assert found[:2] == pytest.approx(game.changes(singles))
+    assert np.isnan(found[2])

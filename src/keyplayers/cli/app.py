@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from io import TextIOWrapper
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -56,8 +57,16 @@ def main(arguments: list[str] | None = None) -> None:
     # wherever it stands, so that it can be added to the end of a line
     debug = "--debug" in given
     warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer characters than names have
     try:
         app([argument for argument in given if argument != "--debug"])
+    except SystemExit as stop:
+        # what Ctrl-C becomes, unless the command has told more of it
+        if isinstance(getattr(stop.__context__, "__cause__", None), KeyboardInterrupt):
+            print("keyplayers: interrupted", file=sys.stderr)  # noqa: T201
+        raise
     except BrokenPipeError:
         # whoever read the output has had enough; nothing is left to be flushed
         sys.stdout = None
@@ -66,6 +75,8 @@ def main(arguments: list[str] | None = None) -> None:
         if debug:
             raise
         expected = isinstance(error, KeyPlayersError | OSError)
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            error = OSError(f"{error.filename}: {error.strerror}")
         hint = "" if expected else f" ({type(error).__name__}; this is a fault of keyplayers, --debug shows where)"
         print(f"keyplayers: {error}{hint}".replace("\n", " "), file=sys.stderr)  # noqa: T201
         sys.exit(1)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, takes
-from .output import TOP, print_json, print_table, say, show_progress, write_columns
+from .output import (
+    TABLES,
+    TOP,
+    check_output,
+    plural,
+    print_json,
+    print_table,
+    say,
+    show_progress,
+    write_columns,
+)
 
 if TYPE_CHECKING:
     from ..mrf.beliefs import BeliefState
@@ -27,7 +37,7 @@ def beliefs(
         Path | None, typer.Option("--beliefs", help="Start from a state saved with -o STATE.npz (warm start).")
     ] = None,
     state: Annotated[str | None, typer.Option(help="Rank the variables by the probability of this state.")] = None,
-    top: Annotated[int | None, typer.Option(help=f"Rows to show (default {TOP}; with --json all).")] = None,
+    top: Annotated[int | None, typer.Option(min=0, help=f"Rows to show (default {TOP}; with --json all).")] = None,
     jobs: Jobs = None,
     as_json: Json = False,
     output: Annotated[
@@ -37,9 +47,17 @@ def beliefs(
     quiet: Quiet = False,
 ) -> None:
     """Infer what a Markov random field believes of every variable."""
+    from ..errors import InputError
     from ..mrf.propagation import belief_propagation
     from ..mrf.storage import load_state, save_state
+    from ..writing import replacing
 
+    suffix = output.suffix.lower() if output else ""
+    check_output(output, *TABLES, ".json", ".npz")
+    if exact and suffix == ".npz":
+        raise InputError("exact marginals have no messages to go on from, so they are not kept as .npz")
+    if exact and start:
+        raise InputError("give --beliefs or --exact, not both")
     mrf = field.load(model)
     with show_progress(quiet) as progress:
         if exact:
@@ -55,10 +73,11 @@ def beliefs(
                 progress=progress,
                 **inference.keywords(),
             )
-    if output and output.suffix == ".npz":
+    if output and suffix == ".npz":
         save_state(found, output)
-    elif output and output.suffix == ".json":
-        output.write_text(json.dumps(_as_data(found, None, state), ensure_ascii=False), encoding="utf-8")
+    elif output and suffix == ".json":
+        with replacing(output) as part:
+            part.write_text(json.dumps(_as_data(found, None, state), ensure_ascii=False), encoding="utf-8")
     elif output:
         from ..mrf.beliefs import belief_columns
 
@@ -77,12 +96,12 @@ def summary(found: "BeliefState") -> list[str]:
     """The run in a few lines: the field, how its beliefs were found, how far to trust them."""
     mrf = found.mrf
     lines = [
-        f"{mrf.n_variables:,} variables ({int(mrf.observed.sum()):,} observed), {mrf.n_edges:,} edges, "
-        f"{mrf.n_components:,} components"
+        f"{plural(mrf.n_variables, 'variable')} ({int(mrf.observed.sum()):,} observed), "
+        f"{plural(mrf.n_edges, 'edge')}, {plural(mrf.n_components, 'component')}"
     ]
     how = found.schedule + (f", damping {found.damping:g}" if found.damping else "")
     if found.n_sweeps:
-        how += f", {found.n_sweeps} sweeps, last change {found.residuals[-1]:.1e}"
+        how += f", {plural(found.n_sweeps, 'sweep')}, last change {found.residuals[-1]:.1e}"
     lines.append(f"{how}: {'exact' if found.exact else found.caveat}")
     return lines
 
@@ -132,6 +151,8 @@ def _print_top(found: "BeliefState", top: int, state: str | None) -> None:
 
 def _as_data(found: "BeliefState", top: int | None, state: str | None) -> dict[str, Any]:
     """The JSON of a run."""
+    from ..mrf.names import name_to_json
+
     mrf = found.mrf
     order = range(mrf.n_variables) if top is None and state is None else _ranking(found, state)[:top]
     return {
@@ -153,7 +174,7 @@ def _as_data(found: "BeliefState", top: int | None, state: str | None) -> dict[s
             "caveat": found.caveat,
         },
         "log_partition": found.log_partition,
-        "states": [str(given) for given in mrf.states_at(0)] if _same_states(found) else None,
+        "states": [name_to_json(given) for given in mrf.states_at(0)] if _same_states(found) else None,
         "beliefs": [_row(found, int(i)) for i in order],
     }
 
@@ -164,7 +185,7 @@ def _row(found: "BeliefState", position: int) -> dict[str, Any]:
     name = found.mrf.names[position]
     row = {"name": name_to_json(name), "belief": found.belief(name).tolist()}
     if not _same_states(found):
-        row["states"] = [str(given) for given in found.mrf.states_at(position)]
+        row["states"] = [name_to_json(given) for given in found.mrf.states_at(position)]
     return row
 
 

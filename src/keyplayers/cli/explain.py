@@ -8,7 +8,19 @@ import typer
 
 from .batch import BatchOptions, explain_batch, read_targets
 from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, Seed, takes
-from .output import TOP, print_json, print_table, say, show_progress, write_columns
+from .output import (
+    EXPLANATIONS,
+    TABLES,
+    TOP,
+    check_output,
+    plural,
+    print_json,
+    print_table,
+    printable,
+    say,
+    show_progress,
+    write_columns,
+)
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
@@ -50,18 +62,21 @@ def explain(
         str | None, typer.Option(help="State that log_odds and probability speak of; default: the likeliest.")
     ] = None,
     contrast: Annotated[str | None, typer.Option(metavar="A,B", help="Why state A rather than B?")] = None,
-    method: Annotated[str, typer.Option(help="auto, or the name of an engine.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto, enumeration, convolution or sampling.")] = "auto",
     max_evals: Annotated[
         int | None, typer.Option(help="Most coalitions whose worth may be computed; default: a second or two.")
     ] = None,
     std_error_goal: Annotated[
         float | None, typer.Option(help="Standard error at which sampling may stop, in the worth's unit.")
     ] = None,
+    max_ball: Annotated[
+        int | None, typer.Option(help="Most variables of the ball; of a larger one the likeliest to matter stay.")
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Explain exact marginals, where feasible.")] = False,
     beliefs: Annotated[
         Path | None, typer.Option(help="Beliefs saved by `keyplayers beliefs -o STATE.npz`, of the same field.")
     ] = None,
-    top: Annotated[int, typer.Option(help="Players to show.")] = TOP,
+    top: Annotated[int, typer.Option(min=0, help="Players to show.")] = TOP,
     coalitions: Annotated[
         Path | None, typer.Option(help="Write all coalitions with their worths: .csv, .tsv or .parquet.")
     ] = None,
@@ -87,6 +102,8 @@ def explain(
     if targets is not None and coalitions is not None:
         raise typer.BadParameter("--coalitions is for a single target (--target)")
     batch.check(many=targets is not None)
+    check_output(output, *TABLES, *(() if targets else EXPLANATIONS))
+    check_output(coalitions, *TABLES)
     mrf = field.load(model)
     chosen = read_targets(mrf, targets) if targets is not None else [mrf.names.parse(str(target))]
     # states are called the same for all, or each target would need its own question
@@ -104,6 +121,7 @@ def explain(
             method=method,
             max_evals=max_evals,
             std_error_goal=std_error_goal,
+            max_ball=max_ball,
             beliefs=_find_beliefs(mrf, beliefs, exact, inference, jobs, progress),
             keep_coalitions=coalitions is not None,
         )
@@ -128,7 +146,7 @@ def explain(
     if as_json:
         print_json(found.to_dict())
         return
-    typer.echo(found.sentence)
+    typer.echo(printable(found.sentence))
     print_players(found, top)
     if not quiet:
         for line in summary(found):
@@ -158,13 +176,16 @@ def _find_beliefs(
 
 
 def print_players(found: "Explanation[SubtreeGame]", top: int) -> None:
-    """The most important players as a table."""
+    """The most important players as a table; equal ones share a row."""
     import numpy as np
+
+    from ..graphshapley.record import first_of_groups, name_group
 
     game = found.structure
     if not len(found):
         return
-    shown = range(min(top, len(found)))
+    rows_of_all = first_of_groups(game)
+    shown = rows_of_all[:top]
     sampled = bool(np.nan_to_num(found.std_errors, nan=1.0).any())
     bounded = bool(np.nan_to_num(game.error_bounds, nan=1.0).any())
     columns = ["player", f"value ({found.unit})"]
@@ -172,11 +193,12 @@ def print_players(found: "Explanation[SubtreeGame]", top: int) -> None:
     columns += ["by its prior", "by its edges", f"pull to {game.direction_state}", "hops", "path"]
     rows = []
     for i in shown:
-        row: list[Any] = [found.players[i], float(found.values[i])]
+        row: list[Any] = [name_group(found.players, i, game), float(found.values[i])]
         row += [float(found.std_errors[i])] * sampled + [float(game.error_bounds[i])] * bounded
         row += [float(part[i]) for part in (game.probabilistic, game.topological, game.direction)]
         rows.append([*row, int(game.distances[i]), " - ".join(str(step) for step in game.paths[i])])
-    more = "" if len(rows) == len(found) else f" (top {len(rows)} of {len(found):,})"
+    n_shown = sum(len(game.equal_to(i)) for i in shown)
+    more = "" if n_shown == len(found) else f" (top {n_shown:,} of {len(found):,})"
     print_table(f"Key players of {found.target}{more}", columns, rows)
 
 
@@ -187,9 +209,10 @@ def summary(found: "Explanation[SubtreeGame]") -> list[str]:
     worth = f"worth alone {game.worth_alone:.4g}, of the ball "
     worth += "unknown" if game.worth_ball is None else f"{game.worth_ball:.4g}"
     count = _coalition_count(game.log10_coalition_bounds)
+    dropped = f"; {game.n_dropped:,} more variables were dropped" if game.n_dropped else ""
     return [
-        f"{ball}: {game.n_variables:,} variables, {game.n_edges:,} edges, {count}",
-        f"{game.engine}: {found.n_evaluations:,} evaluations ({game.engine_reason})",
+        f"{ball}: {plural(game.n_variables, 'variable')}, {plural(game.n_edges, 'edge')}, {count}{dropped}",
+        f"{game.engine}: {plural(found.n_evaluations, 'evaluation')} ({game.engine_reason})",
         f"{game.worth}: {worth}" + ("; saturated" if game.saturated else ""),
     ]
 
@@ -199,7 +222,7 @@ def _coalition_count(bounds: tuple[float, float]) -> str:
     if upper == -math.inf:
         return "no coalitions"
     if lower == upper:
-        return f"{round(10**lower):,} coalitions" if lower < 9 else f"10^{lower:.1f} coalitions"
+        return plural(round(10**lower), "coalition") if lower < 9 else f"10^{lower:.1f} coalitions"
     return f"10^{lower:.1f} to 10^{upper:.1f} coalitions"
 
 
@@ -228,7 +251,7 @@ def ball(
     field: FieldOptions,
     target: Target,
     radius: Radius = 2,
-    top: Annotated[int, typer.Option(help="Variables to list.")] = 0,
+    top: Annotated[int, typer.Option(min=0, help="Variables to list.")] = 0,
     as_json: Json = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the members: .csv, .tsv or .parquet.")
@@ -240,6 +263,7 @@ def ball(
     from ..graphshapley.enumeration import count_coalitions
     from ..mrf.neighbourhood import ball as find_ball
 
+    check_output(output, *TABLES)
     mrf = field.load(model)
     found = find_ball(mrf, mrf.names.parse(target), None if radius < 0 else radius)
     bounds = found.log10_coalition_bounds
@@ -262,7 +286,8 @@ def ball(
         print_table("Nearest variables", ["variable", "hops"], rows)
     cycles = f"{found.n_cycles:,} independent cycle" + "s" * (found.n_cycles > 1)
     shape = "a tree" if found.is_tree else cycles
-    typer.echo(f"{found.n_variables:,} variables, {found.n_edges:,} edges, {shape}; {_coalition_count(bounds)}")
+    size = f"{plural(found.n_variables, 'variable')}, {plural(found.n_edges, 'edge')}"
+    typer.echo(f"{size}, {shape}; {_coalition_count(bounds)}")
     if not quiet:
         say(f"enumeration {'fits' if fits else 'does not fit'} (it takes up to {MAX_ENUMERATED:,} coalitions)")
 

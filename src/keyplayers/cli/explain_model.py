@@ -10,7 +10,17 @@ import typer
 
 from .batch import BatchOptions, explain_batch
 from .options import Jobs, Json, Quiet, Seed, takes
-from .output import TOP, print_json, print_table, say, show_progress, write_columns
+from .output import (
+    EXPLANATIONS,
+    TABLES,
+    TOP,
+    check_output,
+    print_json,
+    print_table,
+    say,
+    show_progress,
+    write_columns,
+)
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
@@ -88,6 +98,7 @@ def explain_model(
     from ..readers.models import load_predictor
     from ..spaces.tabular import Tabular
 
+    check_output(output, *TABLES, *EXPLANATIONS)
     if (row is None) == (rows is None):
         raise typer.BadParameter("give --row N, or --rows all or A:B for many")
     batch.check(many=rows is not None)

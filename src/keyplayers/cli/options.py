@@ -1,7 +1,7 @@
 """Options that several commands share, under the names that they have in Python."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -82,14 +82,20 @@ class FieldOptions:
         options = {name: value for name, value in given.items() if value is not None}
         options |= {name: value for name, value in policies.items() if value != _DEFAULTS[name]}
         mrf = read_mrf(model, **options)
-        evidence = read_evidence(str(self.evidence), mrf) if self.evidence else {}
+        if self.evidence:
+            mrf = mrf.observe(read_evidence(str(self.evidence), mrf))
+        observed: dict[Hashable, Hashable] = {}
         for text in self.observe or []:
             name, equals, state = text.rpartition("=")
             if not equals:
                 raise InputError(f"--observe must be NAME=STATE, got {text!r}")
             variable = mrf.names.parse(name)
-            evidence[variable] = parse_state(mrf, variable, state)
-        return mrf.observe(evidence) if evidence else mrf
+            known = parse_state(mrf, variable, state)
+            if observed.setdefault(variable, known) != known:
+                raise InputError(
+                    f"--observe says that {variable!r} is {known!r} and that it is {observed[variable]!r}"
+                )
+        return mrf.observe(observed) if observed else mrf
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Results to standard output or to a file, messages to standard error."""
 
 import json
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,43 @@ import typer
 
 from ..errors import InputError
 from ..progress import Bar, Progress, Silent
+from ..writing import replacing
 
 # rows that a table shows unless --top says otherwise
 TOP = 10
+# tables that `write_columns` writes
+TABLES = (".csv", ".tsv", ".parquet")
+# files that hold an explanation whole
+EXPLANATIONS = (".json", ".json.gz", ".npz")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def check_output(path: Path | None, *suffixes: str) -> None:
+    """Refuse, before any work, a file that could not be written after it.
+
+    Raises
+    ------
+    InputError
+        The suffix is none of these, or the folder does not exist.
+    """
+    if path is None:
+        return
+    if not path.name.lower().endswith(suffixes):
+        raise InputError(f"cannot write {path}: the suffix must be one of {', '.join(suffixes)}")
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder")
+    if not path.resolve().parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {path.resolve().parent}")
+
+
+def plural(n: int, what: str, more: str | None = None) -> str:
+    """``1 edge``, ``2 edges``, ``1,000 edges``."""
+    return f"{n:,} {what if n == 1 else more or what + 's'}"
+
+
+def printable(text: str) -> str:
+    """A text on one line that cannot command the terminal: control characters as their escapes."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def say(text: str) -> None:
@@ -38,10 +73,10 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", title_style="bold")
+    table = Table(title=Text(printable(title)) if title else None, title_justify="left", title_style="bold")
     numeric = [bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))]
     for column, right in zip(columns, numeric, strict=True):
-        table.add_column(Text(str(column)), justify="right" if right else "left")
+        table.add_column(Text(printable(str(column))), justify="right" if right else "left")
     for row in rows:
         table.add_row(*(Text(_cell(entry)) for entry in row))
     # a pipe gets whole lines; a terminal its own width
@@ -61,28 +96,24 @@ def write_columns(columns: Mapping[str, Any], path: Path) -> None:
 
     from ..frames import make_frame
 
-    write: Callable[[Any], None]
-    match path.suffix.lower():
-        case ".parquet":
+    table: pa.Table = make_frame(columns, "pyarrow")
+    suffix = path.suffix.lower()
+    if suffix not in TABLES:
+        raise InputError(f"cannot write {path}: the suffix must be one of {', '.join(TABLES)}")
+    with replacing(path) as part:
+        if suffix == ".parquet":
             import pyarrow.parquet as pq
 
-            def write(table: Any) -> None:
-                pq.write_table(table, path)
-        case ".csv" | ".tsv":
+            pq.write_table(table, part)
+        else:
             import pyarrow.csv as csv
 
-            delimiter = "," if path.suffix.lower() == ".csv" else "\t"
-
-            def write(table: Any) -> None:
-                csv.write_csv(table, path, csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
-        case _:
-            raise InputError(f"cannot write {path}: the suffix must be .csv, .tsv, .parquet or .json")
-    table: pa.Table = make_frame(columns, "pyarrow")
-    write(table)
+            delimiter = "," if suffix == ".csv" else "\t"
+            csv.write_csv(table, part, csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
 
 
 def _cell(entry: Any) -> str:
-    text = f"{entry:.4f}" if isinstance(entry, float) else str(entry)
+    text = f"{entry:.4f}" if isinstance(entry, float) else printable(str(entry))
     return "0.0000" if text == "-0.0000" else text
 
 

@@ -30,6 +30,8 @@ from .engines import METHODS, Request, choose_engine
 from .game import EngineResult, Game, Inference, SubtreeGame
 from .paths import best_paths
 from .record import make_sentence, show_probability
+from .symmetry import player_groups
+from .trimming import trim
 from .worth import Worth, direction_worth, make_worth, worth_of
 
 # A worth that varies by less over all coalitions, in its own unit, while the belief is nearer to certainty than
@@ -71,6 +73,9 @@ class GraphShapley:
         Most coalitions whose worth may be computed; None: as many as take the engine a second or two.
     std_error_goal
         Where values are sampled: the standard error at which to stop, in the unit of the worth.
+    max_ball
+        Most variables of a ball, the target included; of a larger one those are kept that can matter most
+        (strong potentials on the way, a telling prior), and a warning says what was dropped. None: all.
     beliefs
         A state of `belief_propagation` or `exact_marginals` on this field; default: propagation, run once for
         all targets.
@@ -106,6 +111,7 @@ class GraphShapley:
         max_evals: int | None = None,
         std_error_goal: float | None = None,
         beliefs: BeliefState | None = None,
+        max_ball: int | None = None,
         keep_coalitions: bool = False,
     ) -> None:
         if not isinstance(mrf, MarkovRandomField):
@@ -116,6 +122,8 @@ class GraphShapley:
             raise InputError(f"max_evals must be at least 1, got {max_evals}")
         if std_error_goal is not None and not std_error_goal > 0:
             raise InputError(f"std_error_goal must be positive, got {std_error_goal}")
+        if max_ball is not None and max_ball < 1:
+            raise InputError(f"max_ball must be at least 1, got {max_ball}")
         if contrast is not None and (isinstance(contrast, str) or len(contrast) != 2):
             raise InputError(f"contrast must be two states (a, b), got {contrast!r}")
         if beliefs is not None:
@@ -126,6 +134,7 @@ class GraphShapley:
         self.state = state
         self.contrast = contrast
         self.method = method
+        self.max_ball = max_ball
         self.request = Request(max_evals, std_error_goal, keep_coalitions)
         self._given = beliefs
 
@@ -171,7 +180,7 @@ class GraphShapley:
             The worth is saturated, or exact inference believes something else than propagation.
         """
         progress = progress or Silent()
-        around = ball(self.mrf, target, self.radius)
+        around, n_dropped = self._ball(target)
         game = self._game(around)
         observed = bool(self.mrf.observed[self.mrf.index(target)])
         if observed:
@@ -180,7 +189,23 @@ class GraphShapley:
         else:
             chosen, reason = choose_engine(game, self.method, self.request)
             result, engine = chosen.play(game, self.request, random_state, progress), chosen.name
-        return self._tell(game, result, engine, reason, observed, random_state)
+        return self._tell(game, result, engine, reason, observed, n_dropped, random_state)
+
+    def _ball(self, target: Hashable) -> tuple[Ball, int]:
+        """The ball, cut down to `max_ball`, and how many of its variables were dropped."""
+        around = ball(self.mrf, target, self.radius)
+        if self.max_ball is None:
+            return around, 0
+        trimmed, cut = trim(around, self.max_ball)
+        if cut is None:
+            return around, 0
+        _warn(
+            f"the ball around {target!r} has {around.n_variables:,} variables; {cut.n_dropped:,} of them were "
+            f"dropped (max_ball={self.max_ball:,}). Those kept have {cut.share_kept:.0%} of what priors and "
+            "potentials on the way let all of them say",
+            PrecisionWarning,
+        )
+        return trimmed, cut.n_dropped
 
     def prepare(self) -> None:
         """Infer what all targets need, before workers ask for it at the same time."""
@@ -220,6 +245,7 @@ class GraphShapley:
         engine: str,
         reason: str,
         observed: bool,
+        n_dropped: int,
         random_state: RandomState,
     ) -> Explanation[SubtreeGame]:
         """The engine's answer in the record that users see, most important players first."""
@@ -270,6 +296,8 @@ class GraphShapley:
             worth_alone=_worth_at(worth, _log_prior(around)),
             worth_ball=None if log_ball is None else _worth_at(worth, log_ball),
             inference=inference,
+            groups=_renumber(player_groups(around.field)[order]),
+            n_dropped=n_dropped,
             diagnostics=result.diagnostics,
             table=result.table,
             field_names=self.mrf.names,
@@ -336,6 +364,7 @@ class GraphShapley:
             "method": self.method,
             "max_evals": self.request.max_evals,
             "std_error_goal": self.request.std_error_goal,
+            "max_ball": self.max_ball,
             "seed": seed,
             "version": __version__,
         }
@@ -351,6 +380,12 @@ class GraphShapley:
             _warn(
                 f"the worth {game.worth!r} is saturated: it varies by less than {SATURATED:g} over all coalitions "
                 f"of {target!r}, whose belief is {belief}; worth='log_odds' does not saturate",
+                PrecisionWarning,
+            )
+        if game.diagnostics.get("chains_agree") is False:
+            _warn(
+                f"the chains that sampled the coalitions of {target!r} disagree by more than chance: its values "
+                "are less sure than they look; raise max_evals",
                 PrecisionWarning,
             )
         if game.partial:
@@ -442,6 +477,13 @@ def _is_saturated(result: EngineResult, game: Game, log_ball: Floats | None) -> 
     with np.errstate(invalid="ignore"):
         moved = np.nan_to_num(np.abs(log_ball - alone), nan=0.0)
     return bool(moved.max() > SATURATED)
+
+
+def _renumber(groups: Ints) -> Ints:
+    """The same groups as numbers 0, 1, ... in the order of their first members."""
+    _, firsts, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    numbers: Ints = np.argsort(np.argsort(firsts))[inverse.ravel()]
+    return numbers
 
 
 def _log10(counts: Floats) -> Floats:

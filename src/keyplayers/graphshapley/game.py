@@ -119,6 +119,8 @@ class SubtreeGame:
     worth_alone: float  # of the target by itself
     worth_ball: float | None  # of the whole ball; None where propagation on it does not converge
     inference: Inference
+    groups: Ints  # [n] players of one number are equal: a symmetry of the ball exchanges them
+    n_dropped: int = 0  # variables of the ball left out because of `max_ball`
     diagnostics: dict[str, Any] = field(default_factory=dict)  # what only this engine knows; JSON can hold it
     table: CoalitionTable | None = None  # where it was asked for
     field_names: Names | None = None  # of all variables; None in an explanation from a file or another process
@@ -126,6 +128,10 @@ class SubtreeGame:
     def __getstate__(self) -> dict[str, Any]:
         # millions of names would travel with every explanation that a worker sends back
         return self.__dict__ | {"field_names": None}
+
+    def equal_to(self, i: int) -> Ints:
+        """Positions of all players that are equal to player i, itself among them."""
+        return np.flatnonzero(self.groups == self.groups[i])
 
     def coalitions(self) -> list[tuple[tuple[tuple[Hashable, Hashable], ...], float]]:
         """All coalitions as tuples of edges (pairs of names), each with its worth, best first.

@@ -43,8 +43,9 @@ def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats,
     if largest <= _ROUNDING and np.nan_to_num(np.abs(game.direction)).max() <= _ROUNDING:
         reach = "" if game.radius is None else f" within {_hops(game.radius)}"
         return f"{belief}{doubt}. No other variable{reach} makes a difference."
-    named = [i for i in range(min(len(players), _NAMED)) if sizes[i] >= _WORTH_NAMING * largest]
-    parts = [_player(players[i], game.paths[i], game.direction[i]) for i in named]
+    firsts = first_of_groups(game)
+    named = [i for i in firsts[:_NAMED] if sizes[i] >= _WORTH_NAMING * largest]
+    parts = [_player(players, i, game) for i in named]
     return f"{belief}{doubt}. What weighs most: {'; '.join(parts)}."
 
 
@@ -59,9 +60,25 @@ def _doubt(game: SubtreeGame, state: int) -> str:
     return f", by propagation on a graph with cycles{said}"
 
 
-def _player(name: Hashable, path: Sequence[Hashable], direction: float) -> str:
-    through = [str(step) for step in path[1:-1]]
+def first_of_groups(game: SubtreeGame) -> list[int]:
+    """Position of the first player of every group of equal ones, in their order."""
+    firsts: list[int] = sorted(np.unique(game.groups, return_index=True)[1].tolist())
+    return firsts
+
+
+def name_group(players: Sequence[Hashable], i: int, game: SubtreeGame) -> str:
+    """Player i, or the group that it stands for."""
+    n_equal = len(game.equal_to(i))
+    if n_equal == 1:
+        return str(players[i])
+    return f"{n_equal:,} equal {'neighbours' if game.distances[i] == 1 else 'players'} such as {players[i]}"
+
+
+def _player(players: Sequence[Hashable], i: int, game: SubtreeGame) -> str:
+    through = [str(step) for step in game.paths[i][1:-1]]
     reached = f", reached through {' and '.join(through)}" if through else ""
+    direction = game.direction[i]
+    name = name_group(players, i, game)
     if not abs(direction) > _ROUNDING:
         return f"{name}{reached}"
     return f"{name}{reached} ({'for it' if direction > 0 else 'against it'})"
@@ -93,6 +110,7 @@ def _columns(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]
         "distance": game.distances,
         "log10_coalitions": game.log10_player_coalitions,
         "path": [" - ".join(str(name) for name in path) for path in game.paths],
+        "group": game.groups,
     }
 
 
@@ -118,6 +136,7 @@ def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
         "distance": game.distances.tolist(),
         "log10_coalitions": _numbers(game.log10_player_coalitions),
         "path": [[name_to_json(step) for step in path] for path in game.paths],
+        "group": game.groups.tolist(),
     }
     lower, upper = game.log10_coalition_bounds
     return {
@@ -146,6 +165,7 @@ def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
             "radius": game.radius,
             "n_variables": game.n_variables,
             "n_edges": game.n_edges,
+            "n_dropped": game.n_dropped,
             "log10_coalitions": None if game.log10_coalitions is None else _number(game.log10_coalitions),
             "log10_coalitions_at_least": _number(lower),
             "log10_coalitions_at_most": _number(upper),
@@ -214,6 +234,8 @@ def from_dict(data: Mapping[str, Any]) -> Explanation[SubtreeGame]:
             sweeps=how["sweeps"],
             exact_belief=None if exact is None else np.array(exact, dtype=np.float64),
         ),
+        groups=np.array([row.get("group", i) for i, row in enumerate(players)], dtype=np.int64),
+        n_dropped=around.get("n_dropped", 0),
         diagnostics=data["diagnostics"],
     )
     return Explanation(

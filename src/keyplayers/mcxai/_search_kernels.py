@@ -279,23 +279,30 @@ def learn_edges(parents, players, n_visits, rewards, n_nodes, prior, pairs, bias
 
 
 @kernel
-def replay(codes, known, order, p_target, ended, start, sign, first, draws, depth):
-    """Play out along remembered states: `first` first, then the others in random order, as far as known.
+def replay(codes, known, order, p_target, ended, start, sign, firsts, draws):
+    """Play out along remembered states: the players of `firsts` in turn first, then others at random, while known.
 
     codes [n] the players' codes, known [M] sorted codes of states, order [M] their index on the board, draws
-    [R, n] uniform. Returns: sums [n] of the changes of P, in the direction of the game, as each player was
-    masked, and their counts [n].
+    [R, L] uniform, a row per playout. Returns: sums [n] of the changes of P, in the direction of the game, as
+    each player was masked, and their counts [n].
     """
-    n_playouts, n = draws.shape
+    n = len(codes)
+    n_playouts, depth = draws.shape
     changes = np.zeros(n)
     counts = np.zeros(n, dtype=np.int64)
+    pool = np.arange(n)
+    places = np.arange(n)
     for r in range(n_playouts):
-        draws[r, first] = -1.0
-        players = np.argsort(draws[r], kind="mergesort")
         code = np.int64(0)
         at = start
         for step in range(depth):
-            player = players[step]
+            # the next player of a random order: swapped in from those that are left
+            swap = places[firsts[r % len(firsts)]] if step == 0 else step + int(draws[r, step] * (n - step))
+            player = pool[swap]
+            pool[swap] = pool[step]
+            pool[step] = player
+            places[pool[swap]] = swap
+            places[player] = step
             code += codes[player]
             place = np.searchsorted(known, code)
             if place >= len(known) or known[place] != code:

@@ -27,7 +27,7 @@ ROWS, ROWS_PER_PLAYER, FEW_PLAYERS = 600, 4, 64
 # rows without a smaller set after which the search for sets stops, in the first game and in its continuation
 PATIENCE, PATIENCE_AFTER = 150, 40
 # widening "auto": (c, alpha); see docs/search.md
-WIDENING = (2.0, 0.5)
+WIDENING = (1.0, 0.5)
 # rows for the tree search with max_evals "auto", in the first game and in its continuation
 PLAY, PLAY_AFTER = 48, 24
 # playouts that run at a time with parallel_leaves "auto"
@@ -398,6 +398,11 @@ class _Scorer:
             The model cannot take one of the two; the message says which players' masked values it refuses.
         """
         n = len(self.movable)
+        if n:
+            try:
+                return self(np.arange(2)[:, None] * np.ones((2, n)) > 0)
+            except PredictorError:
+                pass  # which of the two it is, and of which players, is found out below
         try:
             first = self(np.zeros((1, n), dtype=bool))
         except PredictorError as error:
@@ -596,29 +601,29 @@ def _with_class(game: GameReading, named: Any) -> GameReading:
 def _sentence(structure: GameTrees) -> str:
     main, after = structure.main, structure.continuation
     says = f"The model says {structure.predicted!r} of this instance"
-    p = f"P({structure.target!r}) = {structure.p_target:.3g}"
+    p = f"P({structure.target!r}) = {structure.p_target:.3f}"
     if not main.players:
         return f"{says} ({p}); masking would change nothing: every player already has its masked value."
     if not main.flipped:
         near = _listing(main.best_set) or "nothing"
         return (
             f"{says} ({p}); no set that was tried changes that. Nearest came masking {near}: "
-            f"{structure.p_target:.3g} -> {main.p_best:.3g}; with everything masked it is "
-            f"{structure.p_masked:.3g}."
+            f"{structure.p_target:.3f} -> {main.p_best:.3f}; with everything masked it is "
+            f"{structure.p_masked:.3f}."
         )
     verb = "carry it" if len(main.best_set) > 1 else "carries it"
     if main.kind == "misclassification":
         verb = f"{'stand' if len(main.best_set) > 1 else 'stands'} in the way of {structure.target!r}"
     told = (
         f"{says} ({p}); {_listing(main.best_set)} {verb}: with "
-        f"{'them' if len(main.best_set) > 1 else 'it'} masked it says {main.becomes!r} ({main.p_best:.3g})"
+        f"{'them' if len(main.best_set) > 1 else 'it'} masked it says {main.becomes!r} ({main.p_best:.3f})"
     )
     if after is not None and after.kind == "misclassification" and after.best_set:
         back = "turns it back to" if after.flipped else "brings it nearest to"
         told += (
             f". Against {structure.target!r} {'speak' if len(after.best_set) > 1 else 'speaks'} "
             f"{_listing(after.best_set)}: masking {'them' if len(after.best_set) > 1 else 'it'} as well {back} "
-            f"{structure.target!r} ({after.p_best:.3g})"
+            f"{structure.target!r} ({after.p_best:.3f})"
         )
     return told + "."
 

@@ -7,6 +7,7 @@ model, so none is shown twice, and it counts rows. Players that masking would no
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -173,6 +174,9 @@ class Game:
     def __post_init__(self) -> None:
         self.players = np.flatnonzero(~self.base)  # [n] local number -> number on the board
         self.n = len(self.players)
+        # between players of the base all others stand in a row: (first, behind the last, masked before them)
+        bounds = [-1, *np.flatnonzero(self.base).tolist(), len(self.base)]
+        self._runs = [(a + 1, b, k) for k, (a, b) in enumerate(pairwise(bounds)) if b > a + 1]
         self._counted = np.zeros(256, dtype=bool)
         self.n_seen = np.zeros(self.n + 1, dtype=np.int64)  # by size: different states looked at
         self.smallest_end = self.n + 1  # players masked in the smallest state seen that ends the game
@@ -183,8 +187,9 @@ class Game:
         if self.n == len(self.base):
             full = states
         else:
-            full = np.repeat(self.base[None], len(states), axis=0)
-            full[:, self.players] |= states
+            full = np.ones((len(states), len(self.base)), dtype=bool)
+            for start, stop, shift in self._runs:
+                full[:, start:stop] = states[:, start - shift : stop - shift]
         found = self.board.look(full)
         if self.board.n_states > len(self._counted):
             self._counted = np.concatenate(

@@ -122,8 +122,9 @@ class Predictor:
                 f"({n_rows}, K), ({n_rows},) or ({n_rows}, 1)"
             )
         p: Floats = given.astype(np.float64)
-        if np.isnan(p).any():
-            raise InputError(f"the model returned NaN in {int(np.isnan(p).any(axis=-1).sum())} of {n_rows} rows")
+        missing = int(np.isnan(p.reshape(n_rows, -1)).any(axis=1).sum())
+        if missing:
+            raise InputError(f"the model returned NaN in {missing} of {n_rows} rows")
         single = p.ndim == 1 or p.shape[1] == 1
         p = p.reshape(n_rows, -1)
         if self.output == "log_proba":

@@ -127,7 +127,7 @@ class GameReading:
             "best_set": _plain(self.best_set),
             "drop": self.drop,
             "p_best": self.p_best,
-            "becomes": _plain(self.becomes),
+            "becomes": _name(self.becomes),
             "best_path": _plain(self.best_path),
             "best_path_win_rate": _number(self.best_path_win_rate),
             "lower_bound": self.lower_bound,
@@ -319,12 +319,12 @@ def _to_dict(structure: GameTrees, explanation: Explanation[Any]) -> dict[str, A
     return {
         "schema": 1,
         "kind": "mcxai",
-        "target": _plain(structure.target),
-        "predicted": _plain(structure.predicted),
+        "target": _name(structure.target),
+        "predicted": _name(structure.predicted),
         "classes": _plain(structure.classes),
         "p_target": structure.p_target,
         "p_masked": structure.p_masked,
-        "predicted_masked": _plain(structure.predicted_masked),
+        "predicted_masked": _name(structure.predicted_masked),
         "flipped": structure.flipped,
         "partial": structure.partial,
         "key_set": _plain(structure.key_set),
@@ -341,7 +341,7 @@ def _to_dict(structure: GameTrees, explanation: Explanation[Any]) -> dict[str, A
         "sentence": explanation.sentence,
         "players": [
             {
-                "name": _plain(player),
+                "name": _name(player),
                 "value": _number(value),
                 "std_error": _number(error),
                 "instance": structure.shown.get(player, ("", ""))[0],
@@ -411,23 +411,20 @@ def _float(value: float | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _plain(value: Any) -> Any:
-    """Names as JSON holds them: what it cannot hold goes as text with a tag of its type."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, (tuple, list)):
-        return [_tagged(v) for v in value]
-    return _tagged(value)
+def _plain(names: Sequence[Hashable]) -> list[Any]:
+    """Several names as JSON holds them."""
+    return [_name(name) for name in names]
 
 
-def _tagged(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, tuple):
-        return {"type": "tuple", "value": [_tagged(v) for v in value]}
-    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and value == value):
-        return value
-    return {"type": type(value).__name__, "text": str(value)}
+def _name(name: Any) -> Any:
+    """A name as JSON holds it; what it cannot hold goes as text with a tag of its type."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, tuple):
+        return {"type": "tuple", "value": _plain(name)}
+    if name is None or isinstance(name, (bool, int, str)) or (isinstance(name, float) and name == name):
+        return name
+    return {"type": type(name).__name__, "text": str(name)}
 
 
 def _value(data: Any) -> Any:

@@ -23,9 +23,8 @@ TEMPERATURE = 0.1
 MAX_STALE = 256
 # playouts of a survey that run at a time
 SURVEYED = 16
-# playouts along remembered states for every first move; fewer where players times playouts times players to
-# put in order would exceed the cost
-REPLAYS, REPLAY_COST = 200, 400_000
+# playouts along remembered states for every first move, and at most for every state remembered
+REPLAYS, REPLAYS_PER_STATE = 200, 4
 # prefixes of a roll-out that the model sees at a time, where roll-outs go in blocks: few waste few rows
 # beyond the end of a game, many make few calls
 PREFIXES = 2
@@ -368,16 +367,11 @@ def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
     by_code = np.argsort(state_codes, kind="stable")
     known, order = state_codes[by_code], seen[by_code]
     ended = game.ended(np.arange(board.n_states))
-    changes, counts = np.zeros(n), np.zeros(n)
-    firsts = rng.permutation(n)[: max(1, REPLAY_COST // n**2 if n else 0)]
-    repeats = min(REPLAYS, max(1, REPLAY_COST // max(1, n**2)))
-    for player in firsts.tolist():
-        moved, n_moved = kernels.replay(
-            codes, known, order, board.p_target, ended, game.start, game.sign, player, rng.random((repeats, n)),
-            playouts.rules.depth,
-        )  # fmt: skip
-        changes += moved
-        counts += n_moved
+    n_playouts = min(REPLAYS * n, REPLAYS_PER_STATE * len(known))
+    changes, counts = kernels.replay(
+        codes, known, order, board.p_target, ended, game.start, game.sign, rng.permutation(n),
+        rng.random((n_playouts, min(playouts.rules.depth, n))),
+    ) if n else (np.zeros(0), np.zeros(0))  # fmt: skip
     # whoever no playout met has changed something alone at least
     alone = np.searchsorted(known, codes)
     alone = np.where(alone < len(known), alone, 0)

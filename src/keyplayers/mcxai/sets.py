@@ -18,7 +18,7 @@ PROPOSALS = 12
 # classes besides the target against which log-odds are learned
 N_RIVALS = 2
 # a set is hopeless where this many times its usual error would not lift the surrogate's expectation to the end
-HOPE = 1.0
+HOPE = 1.5
 # orders in which players are unmasked: strongest first, the others at random
 ATTEMPTS = 2
 # random sets that are tried where masking everything does not end the game
@@ -65,22 +65,26 @@ def seek_sets(seek: Seek, max_rows: int, patience: int) -> None:
     allowed, board.max_rows = board.max_rows, min(board.max_rows, board.n_rows + max_rows)
     try:
         if game.n and not game.ended(np.array([game.start]))[0]:
-            _singles(seek, lean=2 * game.n > board.rows_left())
+            lean = 2 * game.n > board.rows_left()
+            _singles(seek, lean)
             if seek.best_size() != 1:
                 _chain(seek, np.argsort(-seek.gains, kind="stable"))
-                _from_above(seek)
+                if not lean:
+                    _from_above(seek)
                 _improve(seek, patience)
     finally:
         board.max_rows = allowed
 
 
 def _singles(seek: Seek, lean: bool) -> None:
-    """Mask every player alone; with a lean budget in a random order until one ends the game."""
+    """Mask every player alone; with a lean budget those first that look promising, until one ends the game."""
     game = seek.game
-    order = seek.rng.permutation(game.n)
+    order = _by_groups(seek) if lean else np.arange(game.n)
     block = max(8, game.n // 8) if lean else BLOCK
-    for start in range(0, game.n, block):
-        part = order[start : start + block]
+    # a lean search keeps some rows for sets
+    room = game.board.rows_left() * 3 // 4 if lean else game.n
+    for start in range(0, min(game.n, room), block):
+        part = order[start : min(start + block, room)]
         states = np.zeros((len(part), game.n), dtype=bool)
         states[np.arange(len(part)), part] = True
         indices = game.look(states)
@@ -92,6 +96,19 @@ def _singles(seek: Seek, lean: bool) -> None:
             seek.found[(player,)] = index
         if not seen.all() or (lean and ends.any()):
             return
+
+
+def _by_groups(seek: Seek) -> Ints:
+    """All players, those first whose random group of players moved the margin most when masked together."""
+    game = seek.game
+    order = seek.rng.permutation(game.n)
+    groups = np.array_split(order, max(1, round(game.n**0.5)))
+    states = np.zeros((len(groups), game.n), dtype=bool)
+    for state, group in zip(states, groups, strict=True):
+        state[group] = True
+    indices = game.look(states)
+    drops = np.where(indices >= 0, game.drops(indices), -np.inf)
+    return np.concatenate([groups[i] for i in np.argsort(-drops, kind="stable")])
 
 
 def _chain(seek: Seek, order: Ints) -> None:
@@ -281,36 +298,38 @@ def _improve(seek: Seek, patience: int) -> None:
     views = _views(seek, learned)
     codes = np.random.default_rng(n).integers(1, 2**56, size=n)
     asked: set[int] = set()
-    last, last_hope, turn = board.n_rows, board.n_rows, 0
+    last = last_hope = board.n_rows
     while board.rows_left() > 0 and board.n_rows < min(last + patience, last_hope + patience * SOBER):
         best = seek.best_size()
-        size = best - 1 if best is not None else 2 + turn % (MAX_TAUGHT - 2)
-        turn += 1
-        if size < game.lower_bound() or size < 2 or size > n:
-            if best is None and turn < 10:
-                continue
+        # one player fewer than the best; as long as nothing ends the game, sets of every small size
+        sizes = [best - 1] if best is not None else list(range(2, MAX_TAUGHT))
+        sizes = [size for size in sizes if max(2, game.lower_bound()) <= size <= n]
+        if not sizes:
             return
         _learn(seek, learned, views, seen)
         wanted: list[Members] = []
         expected: list[Floats] = []
         for view in views:
             drawn = _thompson(view.pairs, view.gains, seen, seek.rng)
-            known = np.array(sorted(asked), dtype=np.int64)
-            sets, scores = kernels.beam_sets(view.gains, drawn, size, BEAM, codes, known)
-            sets, scores = (part[: max(1, PROPOSALS // len(views))] for part in (sets, scores))
-            expected.append(scores)
-            if best is None or (len(scores) and view.hopes(scores[0])):
-                last_hope = board.n_rows
-            for row in sets:
-                asked.add(int(codes[row].sum()))
-                wanted.append(tuple(sorted(learned[row].tolist())))
+            promises: list[float] = []
+            for size in sizes:
+                known = np.array(sorted(asked), dtype=np.int64)
+                proposed, promised = kernels.beam_sets(view.gains, drawn, size, BEAM, codes, known)
+                if best is None or (len(promised) and view.hopes(promised[0])):
+                    last_hope = board.n_rows
+                taken = max(1, PROPOSALS // (len(views) * len(sizes)))
+                promises += promised[:taken].tolist()
+                for row in proposed[:taken]:
+                    asked.add(int(codes[row].sum()))
+                    wanted.append(tuple(sorted(learned[row].tolist())))
+            expected.append(np.array(promises))
         if not wanted:
             return
         indices = game.look_at(wanted)
-        ends = game.ended(indices)
-        if ends.any():
-            drops = np.where(ends, game.drops(indices), -np.inf)
-            shrink(seek, wanted[int(np.argmax(drops))])
+        ends = np.flatnonzero(game.ended(indices))
+        if len(ends):
+            drops = game.drops(indices)
+            shrink(seek, wanted[min(ends.tolist(), key=lambda i: (len(wanted[i]), -drops[i]))])
             last = last_hope = board.n_rows
         parts = np.split(indices, np.cumsum([len(scores) for scores in expected])[:-1])
         for view, scores, part in zip(views, expected, parts, strict=True):

@@ -11,7 +11,7 @@ from .edge_table import EdgeTable, read_edges
 from .field import MarkovRandomField
 from .names import Names, check_name, plain_name
 from .potentials import PotentialTable, homophily_table, read_potentials
-from .tables import PriorTable, log_weights, read_priors
+from .tables import PriorTable, in_state_order, log_weights, read_priors
 
 __all__ = ["EdgesLike", "PotentialLike", "PriorsLike", "StatesLike", "build_field", "log_weights"]
 
@@ -39,6 +39,7 @@ def build_field(
     self_loops: str,
     missing_priors: str,
     n_variables: int | None,
+    names: Sequence[Hashable] | None,
 ) -> MarkovRandomField:
     """See `MarkovRandomField.from_edges`."""
     _one_of("duplicates", duplicates, ("error", "merge", "multiply"))
@@ -53,9 +54,26 @@ def build_field(
         raise InputError("edge_weights go with homophily")
 
     prior_table = read_priors(priors if log_priors is None else log_priors, log_domain=log_priors is not None)
+    if states is not None and not isinstance(states, Sequence | Mapping):
+        try:
+            states = list(states)
+        except TypeError:
+            raise InputError(f"states must be a list of names, or {{name: list}}, got {states!r}") from None
+    if prior_table is not None and states is not None:
+        prior_table = in_state_order(prior_table, states)
     typed = isinstance(potential if log_potential is None else log_potential, Mapping)
+    if names is not None:
+        names = Names(names)
+        if n_variables not in (None, len(names)):
+            raise InputError(f"there are {len(names)} names, but n_variables={n_variables}")
     table = read_edges(
-        edges, prior_table, typed=typed, types=edge_types, weights=edge_weights, n_variables=n_variables
+        edges,
+        prior_table,
+        typed=typed,
+        types=edge_types,
+        weights=edge_weights,
+        n_variables=n_variables,
+        names=names,
     )
     if len(table.ends) and not n_given:
         raise InputError("an edge needs a potential: give potential, log_potential or homophily")

@@ -49,11 +49,14 @@ def read_edges(
     types: Sequence[Hashable] | None,
     weights: Any,
     n_variables: int | None = None,
+    names: Names | None = None,
 ) -> EdgeTable:
     """The table of edges; variables that have priors come first, in their order.
 
     Parameters
     ----------
+    n_variables, names
+        N, or what the variables are called, where the edges are positions.
     typed
         Whether edges need a type: a third entry of each row, a column or `types`.
     weights
@@ -75,11 +78,13 @@ def read_edges(
     else:
         source, target, types = _pairs(edges, typed, types)
         positional |= priors is None and all(type(name) is int for name in [*source, *target])
-    if positional:
-        n = n_variables if priors is None else len(priors)
+    if names is not None:
+        names, ends = _number_named(source, target, names, priors)
+    elif positional or (n_variables is not None and priors is not None):
+        n = n_variables if priors is None or priors.names is not None else len(priors)
         if n_variables is not None and n != n_variables:
             raise InputError(f"there are {n} priors, but n_variables={n_variables}")
-        names, ends = _number(source, target, n)
+        names, ends = _number_named(source, target, None if n is None else Names(range(n)), priors)
     elif n_variables is not None:
         raise InputError("n_variables goes with edges given as positions; named variables need a prior each")
     else:
@@ -135,6 +140,25 @@ def _pairs(edges: Iterable[Any], typed: bool, types: Any) -> tuple[list[Any], li
         if typed_rows:
             third.append(plain_name(row[2]))
     return source, target, third if typed_rows else types
+
+
+def _number_named(source: Any, target: Any, names: Names | None, priors: PriorTable | None) -> tuple[Names, Ints]:
+    """Positions in `names` as positions in names of which those that have a prior come first."""
+    numbered, ends = _number(source, target, None if names is None else len(names))
+    names = numbered if names is None else names
+    if priors is None:
+        return names, ends
+    if priors.names is None:
+        if len(priors) != len(names):
+            raise InputError(f"there are {len(priors)} priors, but {len(names)} names")
+        return names, ends
+    first = np.array([names.find(name) for name in priors.names], dtype=np.int64)
+    order = np.concatenate([first, np.setdiff1d(np.arange(len(names)), first)])
+    if (order == np.arange(len(names))).all():
+        return names, ends
+    places = np.empty(len(names), dtype=np.int32)
+    places[order] = np.arange(len(names), dtype=np.int32)
+    return Names(names[int(i)] for i in order), places[ends]
 
 
 def _number(source: Any, target: Any, n: int | None) -> tuple[Names, Ints]:
@@ -233,7 +257,8 @@ def _encode_arrow(source: Any, target: Any) -> tuple[list[Any], Ints] | None:
             e = pc.index(missing, True).as_py()
             raise InputError(f"the name of the {which} of edge {e} is missing; every edge needs both ends")
     both = pa.concat_arrays(columns).dictionary_encode()
-    codes = both.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    # not to_numpy, which loads pandas
+    codes = np.from_dlpack(both.indices).astype(np.int64)
     return both.dictionary.to_pylist(), codes.reshape(2, -1).T
 
 

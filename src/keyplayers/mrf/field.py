@@ -71,14 +71,16 @@ class MarkovRandomField:
         self_loops: str = "error",
         missing_priors: str = "uniform",
         n_variables: int | None = None,
+        names: "Sequence[Hashable] | None" = None,
     ) -> "MarkovRandomField":
         """A field from a list or table of edges.
 
         Parameters
         ----------
         edges
-            [E, 2] integer array (variables are called 0 .. N-1), a list of pairs of names, or a data frame of
-            any library with columns source, target[, type] (if no column is called so, the first two count).
+            [E, 2] integer array (variables are called 0 .. N-1, and so where all entries of a list are
+            integers), a list of pairs of names, or a data frame of any library with columns source, target[, type]
+            (if no column is called so, the first two count), whose integers are names.
         priors
             φ, not necessarily normalised: [N, K] array or a list of N rows (names 0 .. N-1; rows may differ in
             length), ``{name: row}``, or a data frame with a name column followed by one column per state.
@@ -107,7 +109,9 @@ class MarkovRandomField:
         missing_priors
             "uniform", or "error" to insist on a prior for every variable.
         n_variables
-            N, where the edges are an array and isolated variables come after the last one that has an edge.
+            N, where the edges are positions and isolated variables come after the last one that has an edge.
+        names
+            [N] what the variables are called, where the edges are positions.
 
         Raises
         ------
@@ -131,6 +135,7 @@ class MarkovRandomField:
             self_loops=self_loops,
             missing_priors=missing_priors,
             n_variables=n_variables,
+            names=names,
         )
 
     @property
@@ -303,6 +308,8 @@ class MarkovRandomField:
         ContradictionError
             The prior excludes what was observed.
         """
+        if not isinstance(evidence, Mapping):
+            raise InputError(f"evidence must be {{name: state or weights}}, got {type(evidence).__name__}")
         log_priors = self.log_priors.copy()
         for name, given in evidence.items():
             position = self.index(name)

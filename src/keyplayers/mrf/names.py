@@ -1,10 +1,12 @@
 """Names of variables and states: kept as given, found in constant time."""
 
 import datetime
+import decimal
 import difflib
 import json
 import math
 import uuid
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, cast, overload
@@ -68,22 +70,35 @@ class Names(Sequence[Hashable]):
         raise UnknownNameError(f"there is no {self._kind} {name!r}: {self._hint(name)}")
 
     def parse(self, text: str) -> Hashable:
-        """The name that a text from a command line or a file means: itself, else the number it spells.
+        """The name that a text from a command line or a file means: itself, else the one that is spelled so.
+
+        "007" is not 7, as in tables.
 
         Raises
         ------
         UnknownNameError
-            No name is spelled like that.
+            No name is spelled like that, or several are.
         """
-        for read in (str, int, float):
+        if text in self and not self.numbered:
+            return text
+        for read in (int, float):
             try:
-                candidate: Hashable = read(text)
-                self.find(candidate)
-                return candidate
+                found = self[self.find(read(text))]
             except (ValueError, UnknownNameError):
                 continue
-        self.find(text)
-        return text
+            if str(found) == text or isinstance(found, float):
+                return found
+        if text in self._spelled:
+            return self._spelled[text]
+        raise UnknownNameError(f"there is no {self._kind} {text!r}: {self._hint(text)}")
+
+    @cached_property
+    def _spelled(self) -> dict[str, Hashable]:
+        """Names by what `str` makes of them, without those that look alike; only for names of rare kinds."""
+        if self.numbered:
+            return {}
+        texts = Counter(map(str, self))
+        return {str(name): name for name in self if texts[str(name)] == 1}
 
     def _hint(self, name: Hashable) -> str:
         if isinstance(self._names, range):
@@ -94,6 +109,8 @@ class Names(Sequence[Hashable]):
             close = [str(name)]
         if close:
             return "did you mean " + " or ".join(repr(texts[other]) for other in close) + "?"
+        if not len(self):
+            return "there are none"
         more = ", ..." if len(self) > _SHOWN else ""
         return f"there are {len(self)}: {', '.join(repr(n) for n in self._names[:_SHOWN])}{more}"
 
@@ -204,5 +221,7 @@ _TAGGED: dict[str, tuple[Callable[[Any], str], Callable[[str], Hashable]]] = {
     "float": (repr, float),
     "date": (datetime.date.isoformat, datetime.date.fromisoformat),
     "datetime": (datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    "time": (datetime.time.isoformat, datetime.time.fromisoformat),
+    "Decimal": (str, decimal.Decimal),
     "UUID": (str, uuid.UUID),
 }

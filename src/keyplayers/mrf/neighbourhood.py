@@ -141,7 +141,7 @@ def ball(
     if isinstance(radius, bool) or not isinstance(radius, int | np.integer) or radius < 0:
         raise InputError(f"radius must be a number of hops (0, 1, 2, ...) or None for no limit, got {radius!r}")
     members, distances, parents = _walk(mrf, mrf.index(target), int(radius), auxiliary)
-    return Ball(_induced(mrf, members), members, distances, parents, int(radius))
+    return Ball(induce(mrf, members), members, distances, parents, int(radius))
 
 
 def _walk(mrf: MarkovRandomField, start: int, radius: int, auxiliary: Bools | None) -> tuple[Ints, Ints, Ints]:
@@ -188,7 +188,7 @@ def _walk(mrf: MarkovRandomField, start: int, radius: int, auxiliary: Bools | No
     )
 
 
-def _induced(mrf: MarkovRandomField, members: Ints) -> MarkovRandomField:
+def induce(mrf: MarkovRandomField, members: Ints) -> MarkovRandomField:
     """The subfield of `members`, in their order, with every edge between two of them."""
     slots = mrf.slots
     reach, sender = spans(slots.offsets[members], slots.offsets[members + 1])

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Ints
 from ..errors import FileFormatError, InputError
+from ..writing import replacing
 from .beliefs import BeliefState
 from .field import MarkovRandomField
-from .messages import Messages
+from .messages import Messages, uniform
 from .names import Names, name_from_json, name_to_json
 from .propagation import Done, MessageOrigin
 
@@ -66,11 +68,20 @@ def load_state(path: "str | PathLike[str]") -> BeliefState:
     if "keyplayers_state" not in arrays:
         raise FileFormatError(f"{fspath(path)}: not a saved state of belief propagation")
     mrf = field_from_arrays(arrays, path)
-    settings = _unpack_json(arrays["settings"])
-    messages = Messages(mrf, bool(arrays["ratio"]), arrays["messages"], settings["max_product"])
-    done = Done(settings["schedule"], settings["damping"], settings["converged"])
-    known = {name: arrays[name] for name in _STATE_ARRAYS}
-    return BeliefState(mrf=mrf, origin=MessageOrigin(messages, done), **known, **settings)
+    try:
+        settings = _unpack_json(arrays["settings"])
+        messages = Messages(mrf, bool(arrays["ratio"]), arrays["messages"], settings["max_product"])
+        done = Done(settings["schedule"], settings["damping"], settings["converged"])
+        known = {name: arrays[name] for name in _STATE_ARRAYS}
+        if (
+            np.isnan(messages.values).any()
+            or messages.values.shape != uniform(mrf, messages.ratio).shape
+            or known["log_beliefs"].shape != (mrf.offsets[-1],)
+        ):
+            raise InputError("the messages are not those of its edges")
+        return BeliefState(mrf=mrf, origin=MessageOrigin(messages, done), **known, **settings)
+    except (KeyError, TypeError, ValueError, InputError) as error:
+        raise FileFormatError(f"{fspath(path)}: the state is damaged: {error}") from None
 
 
 def same_field(one: MarkovRandomField, other: MarkovRandomField) -> bool:
@@ -124,20 +135,61 @@ def field_from_arrays(arrays: Mapping[str, Any], path: "str | PathLike[str]") ->
     missing = [name for name in ("keyplayers_field", "names", "state_names", *_FIELD_ARRAYS) if name not in arrays]
     if missing:
         raise FileFormatError(f"{fspath(path)}: the field lacks {', '.join(missing)}")
-    version = int(arrays["keyplayers_field"])
-    if version != _VERSION:
+    version = arrays["keyplayers_field"]
+    if version.shape or version != _VERSION:
         raise FileFormatError(f"{fspath(path)}: written in layout {version}; this version reads layout {_VERSION}")
+    try:
+        field = _put_together(arrays)
+    except (KeyError, TypeError, ValueError, InputError) as error:
+        raise FileFormatError(f"{fspath(path)}: the field is damaged: {error}") from None
+    return field
+
+
+def _put_together(arrays: Mapping[str, Any]) -> MarkovRandomField:
     names = _unpack_json(arrays["names"])
     states = _unpack_json(arrays["state_names"])
     if isinstance(states, dict):
         states = {int(position): tuple(map(name_from_json, own)) for position, own in states.items()}
     elif states is not None:
         states = tuple(map(name_from_json, states))
-    return MarkovRandomField(
+    field = MarkovRandomField(
         names=Names(range(len(arrays["n_states"])) if names is None else map(name_from_json, names)),
         state_names=states,
         **{name: arrays[name] for name in _FIELD_ARRAYS},
     )
+    _check(field)
+    return field
+
+
+def _check(field: MarkovRandomField) -> None:
+    """Refuse arrays that do not make a field, before a kernel trusts them."""
+    counts, ends, shapes, index = field.n_states, field.edges, field.potential_shapes, field.potential_index
+    n, tables = len(field.names), len(shapes)
+    for name, wanted in (("n_states", 1), ("edges", 2), ("potential_shapes", 2), ("potential_index", 1)):
+        array = getattr(field, name)
+        if array.dtype != np.int32 or array.ndim != wanted or array.shape[1:] not in ((), (2,)):
+            raise InputError(f"{name} has type {array.dtype} and shape {array.shape}")
+    for name in ("log_priors", "log_potentials"):
+        array = getattr(field, name)
+        if array.dtype != np.float64 or array.ndim != 1 or np.isnan(array).any() or (array == np.inf).any():
+            raise InputError(f"{name} must be numbers [..] below infinity")
+    if len(counts) != n or (counts < 1).any() or (shapes < 1).any():
+        raise InputError("there must be one state count of at least 1 per variable")
+    if len(field.log_priors) != field.offsets[-1] or len(field.log_potentials) != field.potential_offsets[-1]:
+        raise InputError("there are more or fewer numbers than states")
+    if len(ends) != len(index) or _beyond(ends, n) or _beyond(index, tables):
+        raise InputError("an edge joins a variable, or has a potential, that does not exist")
+    if (counts[ends] != shapes[index]).any() or (ends[:, 0] == ends[:, 1]).any():
+        raise InputError("the potential of an edge does not fit the variables it joins")
+    own = field.state_names
+    known = {len(own)} if isinstance(own, tuple) else set()
+    listed = own.items() if isinstance(own, Mapping) else ()
+    if (known and set(np.unique(counts)) != known and n) or any(len(given) != counts[i] for i, given in listed):
+        raise InputError("there are more or fewer names of states than states")
+
+
+def _beyond(positions: Ints, n: int) -> bool:
+    return bool(positions.size) and not (int(positions.min()) >= 0 and int(positions.max()) < n)
 
 
 def map_arrays(path: "str | PathLike[str]") -> dict[str, Any]:
@@ -162,7 +214,7 @@ def map_arrays(path: "str | PathLike[str]") -> dict[str, Any]:
 
 def write_arrays(arrays: Mapping[str, Any], path: "str | PathLike[str]") -> None:
     """An uncompressed .npz whose numbers begin at addresses that processors like, so that it can be mapped."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as members:
+    with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as members:
         for name, array in arrays.items():
             _write_aligned(members, f"{name}.npy", array)
 

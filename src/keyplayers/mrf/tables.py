@@ -1,14 +1,14 @@
 """Priors from arrays, mappings and data frames."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from ..errors import InputError
-from ..frames import is_frame, read_frame
+from ..frames import column_labels, is_frame, read_frame
 from .names import Names
 
 
@@ -46,7 +46,8 @@ def read_priors(priors: Any, *, log_domain: bool) -> PriorTable | None:
         columns = [column for column in frame.columns if column != name_column]
         if not columns:
             raise InputError("a frame of priors needs a name column and one column per state")
-        names, state_names = Names(frame[name_column].to_list()), tuple(columns)
+        labels = dict(zip(frame.columns, column_labels(priors), strict=True))
+        names, state_names = Names(frame[name_column].to_list()), tuple(labels[column] for column in columns)
         try:
             rows = np.column_stack([frame[column].to_numpy().astype(np.float64) for column in columns])
         except (TypeError, ValueError) as error:
@@ -72,6 +73,31 @@ def prior_table(
     checked = [log_weights(row, whose(i), log_domain=log_domain) for i, row in enumerate(rows)]
     counts = np.array([len(row) for row in checked], dtype=np.int32)
     return PriorTable(names, counts, np.concatenate(checked) if checked else np.zeros(0), state_names)
+
+
+def in_state_order(table: PriorTable, states: Any) -> PriorTable:
+    """The table with its columns in the order of `states`, where they are called so.
+
+    Raises
+    ------
+    InputError
+        Only some of the columns are called like states, so that nobody knows what the others mean.
+    """
+    if table.state_names is None or isinstance(states, str):
+        return table
+    columns = [str(column) for column in table.state_names]
+    for given in states.values() if isinstance(states, Mapping) else (states,):
+        wanted = [str(state) for state in given]
+        if columns == wanted or not set(columns) & set(wanted):
+            continue
+        if isinstance(states, Mapping) or sorted(columns) != sorted(wanted):
+            raise InputError(
+                f"the columns of the priors are {', '.join(columns)}, but the states {', '.join(wanted)}"
+            )
+        order = [columns.index(state) for state in wanted]
+        rows = table.log_rows.reshape(-1, len(columns))[:, order]
+        return replace(table, log_rows=rows.ravel(), state_names=tuple(given))
+    return table
 
 
 def log_weights(weights: Any, whose: str | Callable[[int], str], *, log_domain: bool = False) -> Floats:

@@ -1,7 +1,7 @@
 """Fields from edge tables in files, with priors, potentials and evidence beside them."""
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,12 @@ def read_field(path: str, **options: Any) -> MarkovRandomField:
     first, second = ("source", "target") if {"source", "target"} <= set(columns) else columns[:2]
     source = names_from_text(table.column(first), path, first)
     target = names_from_text(table.column(second), path, second)
-    typed = isinstance(options.get("potential") or options.get("log_potential"), dict)
-    if typed and "edge_types" not in options:
+    potential = options.get("potential") if options.get("potential") is not None else options.get("log_potential")
+    if isinstance(potential, Mapping) and options.get("edge_types") is None:
         third = "type" if "type" in columns else next((c for c in columns if c not in (first, second)), None)
         if third is None:
             raise FileFormatError(f"{path}: potentials per type need a column 'type'; the columns are {columns}")
-        options["edge_types"] = table.column(third).to_pylist()
+        options["edge_types"] = _known_types(table.column(third).to_pylist(), potential)
     weights = options.get("edge_weights")
     if isinstance(weights, str):
         if weights not in columns:
@@ -105,13 +105,15 @@ def read_evidence(path: str, mrf: MarkovRandomField) -> dict[Hashable, Any]:
     soft = len(others) > 1 and "state" not in others
     if soft:
         weights: Floats = np.column_stack([numbers_from_text(table.column(c), path, c) for c in others])
-        return {_known(given, mrf, path, row): weights[row - 1] for row, given in enumerate(rows, 1)}
+        return _soft_evidence(mrf, path, rows, others, weights)
     states = table.column("state" if "state" in others else others[0]).to_pylist()
     evidence: dict[Hashable, Any] = {}
     for row, (given, state) in enumerate(zip(rows, states, strict=True), 1):
         if state is None or state == "" or state != state:
             continue
         variable = _known(given, mrf, path, row)
+        if isinstance(state, float) and state.is_integer():
+            state = int(state)  # numbers beside missing ones are kept as floats in Parquet
         try:
             known = parse_state(mrf, variable, str(state))
         except UnknownNameError as error:
@@ -120,6 +122,29 @@ def read_evidence(path: str, mrf: MarkovRandomField) -> dict[Hashable, Any]:
             raise FileFormatError(
                 f"{path}: row {row}: variable {variable!r} is {known!r} here, but {evidence[variable]!r} above"
             )
+    return evidence
+
+
+def _soft_evidence(
+    mrf: MarkovRandomField, path: str, rows: list[Any], columns: list[str], weights: Floats
+) -> dict[Hashable, Any]:
+    """Weights by the names of the states where columns are called so, else in the order of the columns."""
+    evidence: dict[Hashable, Any] = {}
+    for row, given in enumerate(rows, 1):
+        variable = _known(given, mrf, path, row)
+        states = [str(state) for state in mrf.states(variable)]
+        if variable in evidence:
+            raise FileFormatError(f"{path}: row {row}: variable {variable!r} stands in a row above too")
+        if sorted(states) == sorted(columns):
+            order = [columns.index(state) for state in states]
+        elif len(columns) == len(states) and not set(states) & set(columns):
+            order = list(range(len(columns)))
+        else:
+            raise FileFormatError(
+                f"{path}: row {row}: variable {variable!r} has states {', '.join(states)}; "
+                f"the columns of weights are {', '.join(columns)}"
+            )
+        evidence[variable] = weights[row - 1, order]
     return evidence
 
 
@@ -136,6 +161,13 @@ def parse_state(mrf: MarkovRandomField, variable: Hashable, text: str) -> Hashab
             return state
     number = int(text) if text.isascii() and text.isdigit() else text
     return mrf.states(variable)[mrf.state_index(variable, number)]
+
+
+def _known_types(types: list[Any], potential: Mapping[Hashable, Any]) -> list[Any]:
+    """Types as the potentials call them: a table and a mapping may differ in 7 and "7"."""
+    spelled = {str(known): known for known in potential}
+    means = {given: given if given in potential else spelled.get(str(given), given) for given in set(types)}
+    return [means[given] for given in types]
 
 
 def _known(given: Hashable, mrf: MarkovRandomField, path: str, row: int) -> Hashable:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import FileFormatError
 from ..mrf.field import MarkovRandomField
-from ..mrf.names import Names
 from ..mrf.storage import field_arrays, field_from_arrays, is_field, map_arrays, write_arrays
 
 # names of the array that counts the variables of an edge table
@@ -27,21 +28,26 @@ def read_field(path: str, **options: Any) -> MarkovRandomField:
     if "edges" not in arrays:
         raise FileFormatError(f"{path}: expected an array 'edges' [E, 2]; the file holds {', '.join(arrays)}")
     edges = arrays["edges"]
+    if edges.size and edges.dtype.kind not in "iu":
+        raise FileFormatError(f"{path}: 'edges' must be integers, positions of both ends, got {edges.dtype}")
     for name in ("edge_types", "priors", "potential"):
         if name in arrays and not any(options.get(other) is not None for other in _RIVALS[name]):
             options[name] = arrays[name]
-    priors = options.get("priors") if options.get("priors") is not None else options.get("log_priors")
+    counts = {name: _count(arrays[name], f"{path}: {name!r}") for name in _COUNTS if name in arrays}
     if "names" in arrays:
-        names = Names(arrays["names"].tolist())
-        named = [(names[int(a)], names[int(b)]) for a, b in edges]
-        options.setdefault("priors", None)
-        if priors is arrays.get("priors") and priors is not None:
-            options["priors"] = dict(zip(names, priors, strict=True))
-        return MarkovRandomField.from_edges(named, **options)
-    counts = [int(arrays[name]) for name in _COUNTS if name in arrays]
-    if counts and priors is None:
-        options["n_variables"] = counts[0]
-    return MarkovRandomField.from_edges(edges, **options)
+        options.setdefault("names", arrays["names"].tolist())
+        counts["names"] = len(options["names"])
+    if len(set(counts.values())) > 1:
+        raise FileFormatError(f"{path}: the arrays disagree on the number of variables: {counts}")
+    if counts:
+        options["n_variables"] = next(iter(counts.values()))
+    return MarkovRandomField.from_edges(edges.astype(np.int64) if not edges.size else edges, **options)
+
+
+def _count(array: Any, what: str) -> int:
+    if array.ndim or array.dtype.kind not in "iu":
+        raise FileFormatError(f"{what} must be one integer, got {array.dtype} of shape {array.shape}")
+    return int(array)
 
 
 # an array of the file is left alone where the caller gives one of these

@@ -1,5 +1,7 @@
 """Tables from files: CSV, TSV and Parquet, compressed or not, as Arrow tables."""
 
+import csv as text_tables
+import gzip
 import re
 from typing import Any
 
@@ -22,37 +24,55 @@ def read_table(path: str, *, header: bool | None = None) -> Any:
     ------
     FileFormatError
         The file is no such table; the message says where, as far as the parser knows.
+    OSError
+        There is no such file, or it may not be read.
     """
     import pyarrow as pa
 
     from . import suffix
 
     kind = suffix(path)
+    if kind != ".parquet" and kind not in _DELIMITERS:
+        raise FileFormatError(f"{path}: a table must be .csv, .tsv (either also as .gz) or .parquet")
+    open(path, "rb").close()  # a missing file, a folder: Python says it better than Arrow
     try:
         if kind == ".parquet":
             import pyarrow.parquet as pq
 
-            return pq.read_table(path)
-        if kind not in _DELIMITERS:
-            raise FileFormatError(f"{path}: a table must be .csv, .tsv (either also as .gz) or .parquet")
-        return _read_text(path, _DELIMITERS[kind], header)
-    except pa.ArrowInvalid as error:
-        raise FileFormatError(f"{path}: {error}") from None
+            table = pq.read_table(path)
+        else:
+            table = _read_text(path, _DELIMITERS[kind], header)
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{path}: line 1 is not UTF-8") from None
+    except (pa.ArrowException, OSError) as error:
+        line = _undecodable_line(path) if "UTF8" in str(error) else None
+        what = f"line {line} is not UTF-8; convert the file" if line else str(error)
+        raise FileFormatError(f"{path}: {what}") from None
+    columns = table.column_names
+    repeated = next((column for i, column in enumerate(columns) if column in columns[:i]), None)
+    if repeated is not None:
+        raise FileFormatError(f"{path}: column names must be distinct, but {repeated!r} stands more than once")
+    return table
 
 
 def _read_text(path: str, delimiter: str, header: bool | None) -> Any:
+    """A table of texts, without the blanks around them."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.csv as csv
 
     with pa.input_stream(path) as stream:  # decompresses .gz by its name
-        first = stream.read(1 << 16).split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").strip("\r")
+        begin = stream.read(1 << 16)
+    if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileFormatError(f"{path}: the file is UTF-16; tables are read as UTF-8")
+    first = next(iter(begin.decode("utf-8-sig", errors="replace").splitlines()), "")
     if not first.strip():
         raise FileFormatError(f"{path}: line 1 is empty; expected the names of the columns")
-    cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
+    cells = next(text_tables.reader([first], delimiter=delimiter))
     if header is None:
-        header = not all(_INTEGER.fullmatch(cell) for cell in cells[:2])
+        header = not all(_INTEGER.fullmatch(cell.strip()) for cell in cells[:2])
     with pa.input_stream(path) as stream:
-        return csv.read_csv(
+        table = csv.read_csv(
             stream,
             read_options=csv.ReadOptions(autogenerate_column_names=not header),
             parse_options=csv.ParseOptions(delimiter=delimiter),
@@ -62,6 +82,22 @@ def _read_text(path: str, delimiter: str, header: bool | None) -> Any:
                 strings_can_be_null=False,
             ),
         )
+    # "a, b" speaks of b, not of " b"
+    trimmed = [
+        pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column for column in table.columns
+    ]
+    return pa.table(trimmed, names=[name.strip() for name in table.column_names])
+
+
+def _undecodable_line(path: str) -> int | None:
+    """The first line that is not UTF-8."""
+    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return None
 
 
 def names_from_text(column: Any, path: str, what: str) -> Any:
@@ -77,10 +113,12 @@ def names_from_text(column: Any, path: str, what: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    column = _plain_texts(column)
     if not pa.types.is_string(column.type):
         missing = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
     else:
-        missing = pc.equal(pc.utf8_trim_whitespace(column), "")
+        # not compared with "": making an Arrow scalar loads pandas
+        missing = pc.invert(pc.binary_length(pc.utf8_trim_whitespace(column)).cast(pa.bool_()))
     if pc.any(missing).as_py():
         row = pc.index(missing, True).as_py() + 1
         raise FileFormatError(f"{path}: row {row} has no {what} (rows count from 1 below the header)")
@@ -92,6 +130,17 @@ def names_from_text(column: Any, path: str, what: str) -> Any:
     if not pc.any(integers).as_py():
         return column
     return [int(text) if _INTEGER.fullmatch(text) else text for text in column.to_pylist()]
+
+
+def _plain_texts(column: Any) -> Any:
+    """A column of texts in the one type that the rest looks for, whatever Parquet kept them in."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
+    return column
 
 
 def numbers_from_text(column: Any, path: str, what: str) -> Any:
@@ -106,14 +155,14 @@ def numbers_from_text(column: Any, path: str, what: str) -> Any:
     import pyarrow as pa
 
     try:
-        return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    except pa.ArrowInvalid:
-        for row, entry in enumerate(column.to_pylist(), 1):
+        return np.asarray(_plain_texts(column).cast(pa.float64()).to_numpy(), dtype=np.float64)
+    except pa.ArrowException:
+        for row, entry in enumerate(column, 1):
             try:
-                float(entry)
-            except (TypeError, ValueError):
+                entry.cast(pa.float64())
+            except pa.ArrowException:
                 raise FileFormatError(
-                    f"{path}: row {row}, column {what!r}: {entry!r} is no number "
+                    f"{path}: row {row}, column {what!r}: {entry.as_py()!r} is no number "
                     "(rows count from 1 below the header)"
                 ) from None
-        raise
+        raise FileFormatError(f"{path}: column {what!r} holds {column.type}, no numbers") from None

@@ -1,0 +1,151 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyplayers import InputError, Tabular
+
+FRAME = pd.DataFrame(
+    {
+        "age": [20, 50, 30],
+        "income": [1.5, 2.0, np.nan],
+        "city": ["a", "b", "b"],
+        "kind": pd.Categorical(["x", "y", "y"], categories=["x", "y", "z"]),
+        "ok": [True, False, True],
+        "left": pd.array([1, 2, None], dtype="Int64"),
+    }
+)
+POLARS = pl.DataFrame(
+    {"age": [20, 50, 30], "income": [1.5, 2.0, None], "city": ["a", "b", "b"], "ok": [True, False, True]}
+).with_columns(pl.Series("kind", ["x", "y", "y"], dtype=pl.Categorical))
+ARROW = pa.table({"age": [20, 50, 30], "city": ["a", "b", "b"], "ok": [True, False, True]})
+BACKGROUND = np.array([[0.0, 5.0, 1.0], [2.0, 5.0, 3.0], [4.0, 5.0, 3.0]])
+
+# every kind of table, bound to its last or only row
+BOUND = {
+    "pandas": lambda: Tabular(background=FRAME).bind(FRAME.iloc[[0]]),
+    "pandas series": lambda: Tabular(background=FRAME).bind(FRAME.iloc[0]),
+    "pandas, several rows": lambda: Tabular(background=FRAME, baseline="background").bind(FRAME.iloc[[0]]),
+    "polars": lambda: Tabular(background=POLARS).bind(POLARS[:1]),
+    "pyarrow": lambda: Tabular(background=ARROW).bind(ARROW.slice(0, 1)),
+    "floats": lambda: Tabular(background=BACKGROUND).bind(np.array([1.0, 2.0, 3.0])),
+    "float32": lambda: Tabular(baseline=0).bind(np.array([1.0, 2.0, 3.0], dtype=np.float32)),
+    "integers": lambda: Tabular(baseline=0).bind(np.array([1, 2, 3], dtype=np.uint8)),
+    "objects": lambda: Tabular(baseline=["b", 1.0, None]).bind(np.array(["a", 2.0, True], dtype=object)),
+    "strings": lambda: Tabular(baseline=["long word", "b", "c"]).bind(np.array(["a", "b", "d"])),
+    "groups": lambda: Tabular(baseline=0, groups={"g": [0, 2]}).bind(np.array([1.0, 2.0, 3.0])),
+    "a list": lambda: Tabular(baseline=0).bind([1.0, 2.0, 3.0]),
+}
+
+
+def cells(rows):
+    if isinstance(rows, np.ndarray):
+        return rows.tolist()
+    if isinstance(rows, pd.DataFrame):
+        return rows.astype(object).where(rows.notna(), None).to_numpy().tolist()
+    if isinstance(rows, pa.Table):
+        return [list(r.values()) for r in rows.to_pylist()]
+    return [list(r) for r in rows.rows()]
+
+
+def layout(rows):
+    if isinstance(rows, np.ndarray):
+        return rows.dtype, rows.shape[1:]
+    if isinstance(rows, pd.DataFrame):
+        return list(rows.columns), rows.dtypes.tolist()
+    return rows.schema
+
+
+@pytest.mark.parametrize("kind", BOUND)
+def test_masking_nothing_gives_the_instance_and_a_batch_equals_its_rows(kind):
+    bound = BOUND[kind]()
+    n = len(bound.names)
+    rng = np.random.default_rng(0)
+    masked = rng.random((9, n)) < 0.5
+    masked[0] = False
+    which = rng.integers(0, bound.n_backgrounds, 9)
+    batch = bound.rows(masked, which)
+    one_by_one = [bound.rows(masked[i : i + 1], which[i : i + 1]) for i in range(9)]
+    assert cells(batch) == [cells(rows)[0] for rows in one_by_one]
+    assert all(layout(rows) == layout(batch) for rows in one_by_one)
+    assert type(batch) is type(one_by_one[0])
+    assert len(set(bound.names)) == n == len(bound.movable) == len(bound.shown) == len(bound.shown_masked)
+    # what cannot be moved is the same masked or not
+    still = np.zeros((1, n), dtype=bool)
+    still[0, ~bound.movable] = True
+    assert cells(bound.rows(still, which[:1])) == cells(batch)[:1]
+
+
+def test_the_instance_comes_back_with_its_own_values_and_dtypes():
+    rows = BOUND["pandas"]().rows(np.zeros((2, 6), dtype=bool), np.zeros(2, dtype=int))
+    expected = pd.concat([FRAME.iloc[[0]]] * 2, ignore_index=True)
+    # ages become fractions where their mean is put in: in every call, so that all calls look alike
+    expected["age"] = expected["age"].astype(float)
+    expected["left"] = expected["left"].astype("Float64")
+    pd.testing.assert_frame_equal(rows, expected)
+
+
+@given(x=st.lists(st.floats(-5, 5), min_size=1, max_size=6), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_masked_values_come_from_the_baseline(x, seed):
+    rng = np.random.default_rng(seed)
+    tau, row = rng.normal(size=len(x)), np.array(x)
+    kept = row.copy()
+    masked = rng.random((5, len(x))) < 0.5
+    rows = Tabular(baseline=tau).bind(row).rows(masked, np.zeros(5, dtype=int))
+    assert np.array_equal(rows, np.where(masked, tau, row))
+    assert np.array_equal(row, kept)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "expected"),
+    [
+        (None, [2.0, 5.0, 7 / 3]), ("mean", [2.0, 5.0, 7 / 3]), ("median", [2.0, 5.0, 3.0]),
+        ("most_frequent", [0.0, 5.0, 3.0]), ("missing", [np.nan] * 3), (9, [9.0, 9.0, 9.0]),
+        ({0: 7, 2: "median"}, [7.0, 5.0, 3.0]), ([1, 2, 3], [1.0, 2.0, 3.0]),
+    ],
+)  # fmt: skip
+def test_baselines(baseline, expected):
+    bound = Tabular(background=BACKGROUND, baseline=baseline).bind(np.array([1.0, 2.0, 8.0]))
+    rows = bound.rows(np.ones((1, 3), dtype=bool), np.zeros(1, dtype=int))
+    np.testing.assert_allclose(rows[0], expected)
+
+
+def test_a_single_background_row_is_the_baseline():
+    bound = Tabular(background=FRAME.iloc[[1]]).bind(FRAME.iloc[[0]])
+    assert cells(bound.rows(np.ones((1, 6), dtype=bool), np.zeros(1, dtype=int))) == cells(FRAME.iloc[[1]])
+
+
+def test_missing_equals_missing():
+    bound = Tabular(baseline=[np.nan, 0.0, np.nan]).bind(np.array([np.nan, 0.0, 1.0]))
+    assert bound.movable.tolist() == [False, False, True]
+
+
+def test_groups_cover_the_rest_column_by_column():
+    bound = Tabular(baseline=0, groups=[["b", "c"]], feature_names=list("abcd")).bind(np.ones(4))
+    assert bound.names == ("b + c", "a", "d")
+    assert bound.rows(np.array([[True, False, False]]), np.zeros(1, dtype=int)).tolist() == [[1.0, 0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("space", "row", "message"),
+    [
+        (lambda: Tabular(), np.array(["a", 1.0], dtype=object), "column 0 holds 'a': no number"),
+        (lambda: Tabular(baseline="mean"), np.ones(2), "needs background rows"),
+        (lambda: Tabular(baseline=[1, 2, 3]), np.ones(2), "must have 2 columns"),
+        (lambda: Tabular(baseline={"q": 1}), np.ones(2), "no column 'q'"),
+        (lambda: Tabular(groups=[[0], [0, 1]]), np.ones(2), "stands in two groups"),
+        (lambda: Tabular(), np.ones((2, 2)), "one row|shape"),
+        (lambda: Tabular(feature_names=["a"]), np.ones(2), "1 feature_names"),
+        (lambda: Tabular(baseline={"kind": "w"}, background=FRAME), FRAME.iloc[[0]], "none of its categories"),
+        (lambda: Tabular(background=FRAME[["age"]]), FRAME.iloc[[0]], "lacks the columns 'income'"),
+        (lambda: Tabular(background=FRAME), FRAME, "frame given has 3 rows"),
+        (lambda: Tabular(baseline=["x", 0]), np.ones(2), "baseline of \\[0\\] does not"),
+    ],
+)
+def test_what_cannot_be_bound_is_refused(space, row, message):
+    with pytest.raises(InputError, match=message):
+        space().bind(row)
