@@ -15,7 +15,7 @@ two workers
     the same targets with one worker and with two: fields with threads and with processes, on targets with many
     coalitions (kernels, which release the GIL) and on small ones (Python, which does not); a random forest of
     scikit-learn with processes. Wall-clock time. On a machine that is not idle two workers cannot bring what
-    they would: the last row says what two bare processes bring over one at the same moment, and the goals count
+    they would: below each row stands what two bare processes bring over one at the same moment, and a goal counts
     where that is nearly two.
 
 "evaluations" counts targets.
@@ -149,29 +149,28 @@ def memory(explainer, targets, n_jobs, folder):
 
 
 def two_workers(name, explainer, targets, prefer, goal):
-    """A row about two workers against one."""
+    """Two workers against one, and what two bare processes bring over one at the same moment."""
     kp.explain_many(explainer, targets[:8], n_jobs=_WORKERS, prefer=prefer)  # start workers, load kernels
-    ours, theirs = interleave(
+    ours, one, two_bare, one_bare = interleave(
         lambda: kp.explain_many(explainer, targets, n_jobs=_WORKERS, prefer=prefer),
         lambda: kp.explain_many(explainer, targets, n_jobs=1),
+        lambda: _spin_in(2),
+        lambda: [_spin_in(1), _spin_in(1)],
         repeats=3,
         clock=time.perf_counter,
     )
-    return paired("two workers", name, "one", ours, theirs, unit="s", goal=goal, evaluations=len(targets))
+    bare = paired("", "two bare processes meanwhile", "one", two_bare, one_bare, unit="s", evaluations=2)
+    counts = goal if bare.ratio > _NEARLY_TWO else None
+    yield paired("two workers", name, "one", ours, one, unit="s", goal=counts, evaluations=len(targets))
+    yield bare
 
 
-def reach():
-    """What two processes that share nothing bring over one."""
-
-    def both(n):
-        processes = [multiprocessing.Process(target=_spin) for _ in range(n)]
-        for process in processes:
-            process.start()
-        for process in processes:
-            process.join()
-
-    two, one = interleave(lambda: both(2), lambda: [both(1), both(1)], repeats=3, clock=time.perf_counter)
-    return paired("two workers", "two bare processes", "one", two, one, unit="s", evaluations=2)
+def _spin_in(n):
+    processes = [multiprocessing.Process(target=_spin) for _ in range(n)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
 
 
 def _spin():
@@ -211,15 +210,11 @@ def main():
             rows += memory(explainer, small, 1, Path(folder))
     if arguments.only != "one":
         few = small[: arguments.paired]
-        bare = reach()
-        goal = {"threads": 1.7, "processes": 1.6} if bare.ratio > _NEARLY_TWO else {}
-        for prefer in ("threads", "processes"):
-            name = f"field, large targets, {prefer}"
-            rows.append(two_workers(name, explainer, large[:64], prefer, goal.get(prefer)))
-            rows.append(two_workers(f"field, small targets, {prefer}", explainer, few, prefer, None))
+        for prefer, goal in (("threads", 1.7), ("processes", None)):
+            rows += two_workers(f"field, large targets, {prefer}", explainer, large[:64], prefer, goal)
+            rows += two_workers(f"field, small targets, {prefer}", explainer, few, prefer, None)
         model, table = forest()
-        rows.append(two_workers("forest, processes", model, table[:24], "processes", goal.get("processes")))
-        rows.append(bare)
+        rows += two_workers("forest, processes", model, table[:24], "processes", 1.6)
     show(rows, title="Many targets", as_json=arguments.json)
 
 
