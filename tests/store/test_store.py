@@ -1,5 +1,6 @@
 import datetime
 import json
+import signal
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 import keyplayers as kp
 from keyplayers.errors import KeyPlayersWarning
+from keyplayers.store import writer
 from keyplayers.store.encoding import DONE, Outcome, encode
 from keyplayers.store.writer import Writer
 from tests.toy_explainers import Choosy, Noisy, toy
@@ -326,3 +328,16 @@ def test_an_explanation_that_cannot_be_written_fails_by_itself(tmp_path):
         store = kp.explain_many(Odd(), ["a", "nan", "b", "huge"], store=tmp_path / "s")
     assert list(store) == ["a", "b", "huge"]
     assert store.summary()["fact"].tolist()[-1] == str(2**70)
+
+
+def test_ctrl_c_while_a_part_is_written_waits_until_it_is_whole(tmp_path, monkeypatch):
+    write_part = writer.write_part
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return write_part(*arguments)
+
+    monkeypatch.setattr(writer, "write_part", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fill(tmp_path / "s", ["a", "b"])
+    assert list(kp.open_store(tmp_path / "s")) == ["a"]

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from .._version import __version__
 from ..errors import FileFormatError, InputError, KeyPlayersWarning
+from ..interrupts import deferred_interrupt
 from .encoding import Rows, join_rows, names_of
 from .lock import WriterLock
 from .parts import (
@@ -97,7 +98,7 @@ class Writer:
         return found
 
     def commit(self, rows: Rows) -> None:
-        """Add targets that the store does not have yet.
+        """Add targets that the store does not have yet. Ctrl-C waits until they are written whole.
 
         Raises
         ------
@@ -106,14 +107,19 @@ class Writer:
         """
         if not rows.n_targets:
             return
-        try:
-            self._number += 1
-            self._parts.append(write_part(self.path, self._number, rows))
-            self._merge_small()
-        except OSError as error:
-            safe = sum(part.n_targets for part in self._parts)
-            text = f"{error.strerror or error}; {safe:,} targets are safe, and the same call goes on from there"
-            raise OSError(error.errno, text, str(self.path)) from error
+        with deferred_interrupt() as pressed:
+            try:
+                self._number += 1
+                self._parts.append(write_part(self.path, self._number, rows))
+                self._merge_small()
+            except OSError as error:
+                safe = sum(part.n_targets for part in self._parts)
+                text = (
+                    f"{error.strerror or error}; {safe:,} targets are safe, and the same call goes on from there"
+                )
+                raise OSError(error.errno, text, str(self.path)) from error
+        if pressed():
+            raise KeyboardInterrupt
 
     def forget(self, statuses: Collection[str]) -> None:
         """Drop the targets of these statuses, so that they are done again."""
