@@ -27,8 +27,9 @@ check: $(VENV)/.check
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 bench: $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps -r benchmarks/requirements.txt
 	$(BIN)/python benchmarks/belief_propagation.py
+	$(BIN)/python benchmarks/enumeration.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

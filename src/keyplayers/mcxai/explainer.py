@@ -520,7 +520,8 @@ def _sentence(structure: GameTrees) -> str:
         verb = f"{'stand' if len(main.best_set) > 1 else 'stands'} in the way of {structure.target!r}"
     told = (
         f"{says} ({p}); {_listing(main.best_set)} {verb}: with "
-        f"{'them' if len(main.best_set) > 1 else 'it'} masked it says {main.becomes!r} ({main.p_best:.3f})"
+        f"{'them' if len(main.best_set) > 1 else 'it'} masked it says {main.becomes!r} "
+        f"(P({structure.target!r}) = {main.p_best:.3f})"
     )
     if after is not None and after.kind == "misclassification" and after.best_set:
         back = "turns it back to" if after.flipped else "brings it nearest to"
