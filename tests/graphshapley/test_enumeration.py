@@ -340,3 +340,20 @@ def test_beliefs_that_contradict_the_coalitions_are_refused():
     mrf = PlainField([[1, 1], [1, 0], [1, 0]], [(0, 1), (1, 2)], [[[1, 1], [1, 1]], [[0, 1], [1, 0]]]).mrf
     with pytest.raises(kp.ContradictionError):
         kp.GraphShapley(mrf).explain(0)
+
+
+def test_a_budget_beyond_counting_starts_at_once_and_ends_partial(monkeypatch):
+    complete = kp.MarkovRandomField.from_edges(
+        [(a, b) for b in range(9) for a in range(b)], np.random.default_rng(0).random((9, 2)), homophily=0.7
+    )
+    around = ball(complete, 0, 1)
+    monkeypatch.setattr(enumeration, "MAX_COUNTED", 1000)
+    assert count_coalitions(around, 10**15) == 1001
+    explainer = kp.GraphShapley(complete, radius=1, method="enumeration", max_evals=200_000)
+    with pytest.warns(kp.PrecisionWarning, match="stopped early"):
+        ex = explainer.explain(0)
+    assert ex.partial
+    assert 200_000 <= ex.n_evaluations < 300_000
+    whole = kp.GraphShapley(complete, radius=1, method="enumeration", max_evals=10**9).explain(0)
+    assert not whole.partial
+    assert whole.n_evaluations > 10**6

@@ -29,6 +29,8 @@ MAX_LINEAR_RANGE = 650.0
 _ROUNDING = 1e-6
 # Coalitions counted before Ctrl-C is heard again: a tenth of a second.
 _COUNTED_AT_ONCE = 2**24
+# Coalitions beyond which nobody waits for a count before their worths are computed: some seconds.
+MAX_COUNTED = 2**30
 # Moves of the search (two per coalition) and members of the ball that one block prices: some hundredths of a
 # second, after which progress moves and Ctrl-C is heard. Blocks do not change the result.
 _BLOCK_MOVES = 2**14
@@ -36,11 +38,15 @@ _BLOCK_MEMBERS = 2**18
 
 
 def count_coalitions(ball: Ball, limit: int) -> int:
-    """How many coalitions the ball has, or `limit` + 1 where there are more: a quick walk without worths."""
+    """How many coalitions the ball has, or more than `limit` where there are more: a quick walk without worths.
+
+    Beyond `MAX_COUNTED` the walk ends and the number is that + 1.
+    """
     if ball.log10_tree_coalitions > math.log10(limit + 1) + _ROUNDING:
         return limit + 1
     if ball.is_tree:
         return min(_count_subtrees(ball.parents.tolist()) - 1, limit + 1)
+    limit = min(limit, MAX_COUNTED)
     search = _Search.of(ball.field, 0)
     while not search.done and search.n_seen <= limit:
         search.advance(min(limit, search.n_seen + _COUNTED_AT_ONCE))
@@ -62,7 +68,8 @@ def enumerate_coalitions(
     Raises
     ------
     TooLargeError
-        There are more coalitions than that; found out before any worth is computed.
+        There are more coalitions than that; found out before any worth is computed, unless counting alone
+        would take long: then the result is partial when `max_evals` are done.
     ContradictionError
         Exact zeros exclude every state of the target on some coalition.
 
@@ -85,17 +92,18 @@ def enumerate_coalitions(
     if ball.n_variables == 1:
         return EngineResult.zeros(0)
     n_coalitions = count_coalitions(ball, max_evals)
-    if n_coalitions > max_evals:
+    counted = ball.is_tree or n_coalitions <= MAX_COUNTED
+    if n_coalitions > max_evals or (keep_table and not counted):
         raise TooLargeError(too_many(ball, max_evals))
     walk = _Walk.begin(game, n_coalitions if keep_table else 0)
     progress = progress or Silent()
-    progress.begin("coalitions", n_coalitions)
+    progress.begin("coalitions", n_coalitions if counted else None)
     interrupted = False
     try:
         with deferred_interrupt() as pressed:
             while not (walk.done or interrupted):
                 progress.advance(walk.visit())
-                interrupted = pressed()
+                interrupted = pressed() or walk.search.n_seen >= max_evals
     except KeyboardInterrupt:  # from whoever shows the progress
         interrupted = True
     progress.end()
