@@ -10,6 +10,30 @@ kernel = njit(cache=True, nogil=True)
 
 
 @kernel
+def judge(probabilities, start, stop, target, multilabel, p_target, p_other, predicted):
+    """Read the probability of the target, that of the best other class and the class off states start .. stop - 1.
+
+    probabilities [M, K]. Writes: p_target, p_other, predicted [M].
+    """
+    for i in range(start, stop):
+        p = probabilities[i, target]
+        p_target[i] = p
+        if multilabel:
+            p_other[i] = 1 - p
+            predicted[i] = target if p > 0.5 else -1
+            continue
+        best = 0
+        other = 0.0
+        for k in range(probabilities.shape[1]):
+            if probabilities[i, k] > probabilities[i, best]:
+                best = k
+            if k != target and probabilities[i, k] > other:
+                other = probabilities[i, k]
+        p_other[i] = other
+        predicted[i] = best
+
+
+@kernel
 def learn_pairs(members, sizes, drops, gains, pairs, seen, n_sweeps):
     """Fit drop(S) ~ sum of gains + sum of pairs by Kaczmarz steps: each state's residual is shared out evenly
     over its pairs, which tends to the interpolating solution of least norm.

@@ -286,14 +286,13 @@ class McXai:
         """Seek small sets, graft them onto a tree, let the tree search go on from there."""
         before = game.board.n_rows
         seek = Seek(game, rng)
-        playouts = Playouts(game, self._rules(game, None), make_quality(self.surrogate, np.zeros(game.n), 1.0))
+        playouts: Playouts | None = None
         contributions = np.full(game.n, np.nan)
         try:
             if not self.textbook:
                 seek_sets(seek, share.seek, share.patience)
-                margin = game.sign * float(game.board.margins(np.array([game.start]))[0])
-                quality = make_quality(self.surrogate, seek.gains, margin)
-                playouts = Playouts(game, self._rules(game, seek.best_size()), quality)
+            playouts = self._sow(seek)
+            if not self.textbook:
                 for order, index in in_order(seek, list(seek.found))[:MAX_SETS]:
                     graft(playouts, order, index)
             play(playouts, rng, share.play, shrinking=None if self.textbook else seek)
@@ -304,10 +303,25 @@ class McXai:
             if isinstance(error, PredictorError):
                 error.masked = scorer.masked_names()  # type: ignore[attr-defined]
             games.append(
-                _read(game, seek, playouts, names, contributions, game.board.n_rows - before, self.textbook)
+                _read(
+                    game,
+                    seek,
+                    playouts or self._sow(seek),
+                    names,
+                    contributions,
+                    game.board.n_rows - before,
+                    self.textbook,
+                )
             )
             raise
         return _read(game, seek, playouts, names, contributions, game.board.n_rows - before, self.textbook)
+
+    def _sow(self, seek: Seek) -> Playouts:
+        """A tree of only a root, with a surrogate that starts from what single players do."""
+        game = seek.game
+        margin = game.sign * float(game.board.margins(np.array([game.start]))[0])
+        quality = make_quality(self.surrogate, seek.gains, margin)
+        return Playouts(game, self._rules(game, seek.best_size()), quality)
 
     def _rules(self, game: Game, best_size: int | None) -> Rules:
         depth = self.depth if self.depth != "auto" else max(10, 2 * (best_size or 0))
@@ -389,9 +403,9 @@ def _read(
         else (max(v for _, v in ended)[0] if ended else float("nan"))
     )
     rates, visits = playouts.quality.first_moves(), np.zeros(game.n, dtype=np.int64)
-    for node in tree.children(0).tolist():
-        rates[tree.players[node]] = tree.rewards[node] / tree.n_visits[node]
-        visits[tree.players[node]] = tree.n_visits[node]
+    first = tree.children(0)
+    rates[tree.players[first]] = tree.rewards[first] / tree.n_visits[first]
+    visits[tree.players[first]] = tree.n_visits[first]
     becomes = int(board.predicted[index])
     return GameReading(
         "classification" if game.sign == 1 else "misclassification",
@@ -418,7 +432,7 @@ def _read(
 def _nearest(game: Game) -> tuple[tuple[int, ...], int]:
     """The state seen that moved the margin most towards the end of the game, the smallest among equals."""
     board = game.board
-    indices = np.flatnonzero(game.counted()[: board.n_states])
+    indices = np.flatnonzero(game.counted())
     drops = game.drops(indices)
     sizes = board.sizes(indices)
     at = int(indices[np.lexsort((sizes, -drops))[0]])
@@ -429,7 +443,7 @@ def _nearest(game: Game) -> tuple[tuple[int, ...], int]:
 def _interactions(game: Game) -> Floats:
     """Local pairs a < b that were seen masked alone and together, with what both move P(y) beyond each alone."""
     board = game.board
-    indices = np.flatnonzero(game.counted()[: board.n_states])
+    indices = np.flatnonzero(game.counted())
     sizes = board.sizes(indices) - int(game.base.sum())
     local = np.full(len(game.base), -1)
     local[game.players] = np.arange(game.n)

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
+from . import _search_kernels as kernels
 
 # a probability below this cannot be told from 0 when margins are taken as logarithms
 SMALLEST_PROBABILITY = 1e-3
@@ -126,8 +127,11 @@ class Board:
             if not part:
                 return
             at = [position for _, position in part]
-            probabilities = self.score(states[at])
-            self._absorb(packed[at], [key for key, _ in part], probabilities)
+            if len(at) < len(states):
+                probabilities = self.score(states[at])
+                self._absorb(packed[at], [key for key, _ in part], probabilities)
+            else:
+                self._absorb(packed, [key for key, _ in part], self.score(states))
             self.n_rows += len(part) * self.rows_per_state
             if self.on_rows is not None:
                 self.on_rows(len(part) * self.rows_per_state)
@@ -141,20 +145,18 @@ class Board:
         new_classes = probabilities.shape[1] - self.probabilities.shape[1]
         if new_classes:
             self.probabilities = np.pad(self.probabilities, ((0, 0), (0, new_classes)))
-        y = self.target
-        target = probabilities[:, y]
-        if self.multilabel:
-            other, predicted = 1 - target, np.where(target > 0.5, y, -1)
-        else:
-            predicted = probabilities.argmax(axis=1)
-            rest = probabilities.copy()
-            rest[:, y] = -1
-            other = np.maximum(rest.max(axis=1), 0)
-        self.probabilities[start:stop] = probabilities
-        self.p_target[start:stop] = target
-        self.p_other[start:stop] = other
-        self.predicted[start:stop] = predicted
         self.packed[start:stop] = packed
+        self.probabilities[start:stop] = probabilities
+        kernels.judge(
+            self.probabilities,
+            start,
+            stop,
+            self.target,
+            self.multilabel,
+            self.p_target,
+            self.p_other,
+            self.predicted,
+        )
         self._known.update(zip(keys, range(start, stop), strict=True))
         self.n_states = stop
 
@@ -177,8 +179,8 @@ class Game:
         # between players of the base all others stand in a row: (first, behind the last, masked before them)
         bounds = [-1, *np.flatnonzero(self.base).tolist(), len(self.base)]
         self._runs = [(a + 1, b, k) for k, (a, b) in enumerate(pairwise(bounds)) if b > a + 1]
-        self._counted = np.zeros(256, dtype=bool)
-        self.n_seen = np.zeros(self.n + 1, dtype=np.int64)  # by size: different states looked at
+        self._counted: set[int] = set()
+        self.n_seen = [0] * (self.n + 1)  # by size: different states looked at
         self.smallest_end = self.n + 1  # players masked in the smallest state seen that ends the game
         self.start = int(self.look(np.zeros((1, self.n), dtype=bool))[0])
 
@@ -191,18 +193,19 @@ class Game:
             for start, stop, shift in self._runs:
                 full[:, start:stop] = states[:, start - shift : stop - shift]
         found = self.board.look(full)
-        if self.board.n_states > len(self._counted):
-            self._counted = np.concatenate(
-                [self._counted, np.zeros(len(self.board.p_target) - len(self._counted), dtype=bool)]
-            )
-        new = np.flatnonzero((found >= 0) & ~self._counted[found])
-        if len(new):
-            _, first = np.unique(found[new], return_index=True)
-            new = new[first]
-            self._counted[found[new]] = True
-            sizes = states[new].sum(axis=1)
-            np.add.at(self.n_seen, sizes, 1)
-            self.smallest_end = min(self.smallest_end, *sizes[self.ended(found[new])].tolist(), self.n + 1)
+        counted = self._counted
+        new = {at: row for row, at in enumerate(found.tolist()) if at >= 0 and at not in counted}
+        if new:
+            counted.update(new)
+            some = len(new) < len(states)
+            sizes = (states[list(new.values())] if some else states).sum(axis=1).tolist()
+            for size in sizes:
+                self.n_seen[size] += 1
+            if min(sizes) < self.smallest_end:
+                ends = self.ended(np.array(list(new)) if some else found).tolist()
+                for size, end in zip(sizes, ends, strict=True):
+                    if end and size < self.smallest_end:
+                        self.smallest_end = size
         return found
 
     def look_at(self, sets: "list[tuple[int, ...]]") -> Ints:
@@ -211,8 +214,8 @@ class Game:
         for start in range(0, len(sets), BLOCK):
             part = sets[start : start + BLOCK]
             states = np.zeros((len(part), self.n), dtype=bool)
-            rows = np.repeat(np.arange(len(part)), [len(players) for players in part])
-            states[rows, [p for players in part for p in players]] = True
+            places = [row * self.n + player for row, players in enumerate(part) for player in players]
+            states.reshape(-1)[places] = True
             found[start : start + BLOCK] = self.look(states)
         return found
 
@@ -226,7 +229,9 @@ class Game:
 
     def counted(self) -> Bools:
         """Which states on the board this game has looked at [M]."""
-        return self._counted
+        counted = np.zeros(self.board.n_states, dtype=bool)
+        counted[list(self._counted)] = True
+        return counted
 
     def ended(self, indices: Ints) -> Bools:
         """Whether the game is over in these states [B]; False where the index is -1."""

@@ -122,11 +122,12 @@ class Predictor:
                 f"({n_rows}, K), ({n_rows},) or ({n_rows}, 1)"
             )
         p: Floats = given.astype(np.float64)
-        missing = int(np.isnan(p.reshape(n_rows, -1)).any(axis=1).sum())
-        if missing:
-            raise InputError(f"the model returned NaN in {missing} of {n_rows} rows")
         single = p.ndim == 1 or p.shape[1] == 1
         p = p.reshape(n_rows, -1)
+        low, high = p.min(), p.max()
+        if np.isnan(low):
+            missing = int(np.isnan(p).any(axis=1).sum())
+            raise InputError(f"the model returned NaN in {missing} of {n_rows} rows")
         if self.output == "log_proba":
             p = np.exp(p)
         elif self.output == "logits":
@@ -135,9 +136,11 @@ class Predictor:
             else:
                 p = np.exp(p - p.max(axis=1, keepdims=True))
                 p /= p.sum(axis=1, keepdims=True)
-        if p.min() < -1e-6 or p.max() > 1 + 1e-6:
+        if self.output != "proba":
+            low, high = p.min(), p.max()
+        if low < -1e-6 or high > 1 + 1e-6:
             raise InputError(
-                f"the model returned values from {p.min():.4g} to {p.max():.4g} in shape {given.shape}; "
+                f"the model returned values from {low:.4g} to {high:.4g} in shape {given.shape}; "
                 f"probabilities of shape ({n_rows}, K), ({n_rows},) or ({n_rows}, 1) are wanted. For scores say "
                 "output='logits', for log-probabilities output='log_proba', for labels output='label'"
             )

@@ -27,6 +27,9 @@ class Scorer:
         if len(self.movable) < len(self.bound.names):
             masked = np.zeros((len(states), len(self.bound.names)), dtype=bool)
             masked[:, self.movable] = states
+        if r == 1 and len(states) <= self.batch_size:
+            self.latest = masked
+            return self._ask(masked, np.zeros(len(states), dtype=np.int64))
         parts = []
         for start in range(0, len(states) * r, self.batch_size):
             rows = np.arange(start, min(start + self.batch_size, len(states) * r))

@@ -6,6 +6,7 @@ sees the prefixes of these orders in batches, then rewards are backed up.
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -189,17 +190,17 @@ def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrin
     """Roll-outs from leaves that were visited with reward 0, backup, notes of what ended."""
     game, rules = playouts.game, playouts.rules
     lengths, indices, started = _roll_out(playouts, leaves, masked, orders)
-    changes = game.changes(indices)
-    ends = game.ended(indices)
+    changes = game.changes(indices).tolist()
+    ends = game.ended(indices).tolist()
+    n_actions = (playouts.depths[leaves] + lengths).tolist()
     for p, leaf in enumerate(leaves.tolist()):
         if not started[p]:
             playouts.back_up(leaf, -1, 0.0)
             continue
-        n_actions = int(playouts.depths[leaf] + lengths[p])
         if playouts.pending[leaf]:
             playouts.enter(leaf, masked[p])
-            playouts.stopped[leaf] = bool(ends[p]) and lengths[p] == 0
-        gained = reward(n_actions, rules.depth, float(changes[p]), bool(ends[p]), rules.eta)
+            playouts.stopped[leaf] = ends[p] and lengths[p] == 0
+        gained = reward(n_actions[p], rules.depth, changes[p], ends[p], rules.eta)
         playouts.back_up(leaf, 0, gained)
         playouts.n_starts[leaf] += 1
         if ends[p]:
@@ -213,8 +214,10 @@ def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrin
 def _shrink(playouts: Playouts, seek: Seek, order: tuple[int, ...]) -> None:
     """Shrink what a playout found, unless it is larger than the best or known already."""
     best = seek.best_size()
+    if best is not None and len(order) > best:
+        return
     players = tuple(sorted(order))
-    if players in seek.found or (best is not None and len(players) > best):
+    if players in seek.found:
         return
     smallest = shrink(seek, players)
     for found, index in in_order(seek, [smallest]):
@@ -234,34 +237,35 @@ def _roll_out(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints) -> 
     room = np.minimum(rules.depth, game.n) - playouts.depths[leaves]
     whole = int(room.max(initial=0)) + 1
     step = whole if n_playouts == 1 and rules.parallel_leaves == 1 else PREFIXES
+    turns = np.empty_like(orders)  # when an order comes to each player
+    turns[np.arange(n_playouts)[:, None], orders] = np.arange(game.n)
+    limits = room.tolist()
     lengths = np.zeros(n_playouts, dtype=np.int64)
     indices = np.full(n_playouts, -1, dtype=np.int64)
     started = np.ones(n_playouts, dtype=bool)
     running = list(range(n_playouts))
     position = 0  # actions after the leaf that come next
     while running:
-        owners = [p for p in running for k in range(position, min(position + step, int(room[p]) + 1))]
-        states = np.zeros((len(owners), game.n), dtype=bool)
-        offset: dict[int, int] = {}
-        for row, p in enumerate(owners):
-            k = row - offset.setdefault(p, row)
-            states[row] = masked[p]
-            states[row, orders[p, : position + k]] = True
-        found = game.look(states)
-        ends = game.ended(found)
+        reach = np.arange(position, position + step)[:, None]
+        states = (masked[running, None] | (turns[running, None] < reach)).reshape(-1, game.n)
+        rows = [min(step, limits[p] + 1 - position) for p in running]
+        if min(rows) < step:
+            states = states[[i * step + k for i, count in enumerate(rows) for k in range(count)]]
+        seen = game.look(states)
+        ends, found = game.ended(seen).tolist(), seen.tolist()
         still = []
-        for p in running:
-            here = slice(offset[p], offset[p] + min(step, int(room[p]) + 1 - position))
-            over = np.flatnonzero(ends[here])
-            missing = np.flatnonzero(found[here] < 0)
-            if len(over) and (not len(missing) or over[0] < missing[0]):
-                lengths[p], indices[p] = position + over[0], found[here][over[0]]
-            elif len(missing):
+        row = 0
+        for p, count in zip(running, rows, strict=True):
+            k = next((k for k in range(count) if ends[row + k] or found[row + k] < 0), None)
+            if k is not None and found[row + k] < 0:
                 started[p] = False
-            elif position + step > room[p]:
-                lengths[p], indices[p] = room[p], found[here][-1]
+            elif k is not None:
+                lengths[p], indices[p] = position + k, found[row + k]
+            elif position + count > limits[p]:
+                lengths[p], indices[p] = limits[p], found[row + count - 1]
             else:
                 still.append(p)
+            row += count
         running = still
         position += step
     return lengths, indices, started
@@ -357,8 +361,8 @@ def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
     """
     game, board = playouts.game, playouts.game.board
     n = game.n
-    codes = np.random.default_rng(n).integers(-(2**62), 2**62, size=n)
-    seen = np.flatnonzero(game.counted()[: board.n_states])
+    codes = _codes(n)
+    seen = np.flatnonzero(game.counted())
     rows, players = board.members(seen)
     wide = np.zeros(len(game.base), dtype=np.int64)
     wide[game.players] = codes
@@ -379,6 +383,12 @@ def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
     changes[met], counts[met] = game.changes(order[alone[met]]), 1
     contributions: Floats = np.divide(changes, counts, out=np.full(n, np.nan), where=counts > 0)
     return contributions
+
+
+@lru_cache(maxsize=64)
+def _codes(n: int) -> Ints:
+    """Random numbers of n players, the same ones for the same n; a set's code is the sum of its players'."""
+    return np.random.default_rng(n).integers(-(2**62), 2**62, size=n)
 
 
 def _first_moves(playouts: Playouts) -> Ints:

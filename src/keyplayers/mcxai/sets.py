@@ -4,6 +4,7 @@ What is seen here is remembered by the board, so the playouts of the tree search
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -296,7 +297,7 @@ def _improve(seek: Seek, patience: int) -> None:
     n = len(learned)
     seen = np.eye(n, dtype=bool)
     views = _views(seek, learned)
-    codes = np.random.default_rng(n).integers(1, 2**56, size=n)
+    codes = _codes(n)
     asked: set[int] = set()
     last = last_hope = board.n_rows
     while board.rows_left() > 0 and board.n_rows < min(last + patience, last_hope + patience * SOBER):
@@ -319,9 +320,9 @@ def _improve(seek: Seek, patience: int) -> None:
                     last_hope = board.n_rows
                 taken = max(1, PROPOSALS // (len(views) * len(sizes)))
                 promises += promised[:taken].tolist()
-                for row in proposed[:taken]:
-                    asked.add(int(codes[row].sum()))
-                    wanted.append(tuple(sorted(learned[row].tolist())))
+                asked.update(codes[proposed[:taken]].sum(axis=1).tolist())
+                # the players stand in rising order, so sorted local numbers are sorted players
+                wanted += map(tuple, learned[np.sort(proposed[:taken], axis=1)].tolist())
             expected.append(np.array(promises))
         if not wanted:
             return
@@ -336,9 +337,17 @@ def _improve(seek: Seek, patience: int) -> None:
             view.errors.append((scores - view.drops(game, part))[part >= 0])
 
 
+@lru_cache(maxsize=64)
+def _codes(n: int) -> Ints:
+    """Random numbers of n players, the same ones for the same n; a set's code is the sum of its players'."""
+    return np.random.default_rng(n).integers(1, 2**56, size=n)
+
+
 def _thompson(pairs: Floats, gains: Floats, seen: Bools, rng: np.random.Generator) -> Floats:
     """The pairs as learned, and a draw for those never seen, as wide as the learned ones vary."""
-    known = pairs[seen & ~np.eye(len(gains), dtype=bool)]
+    learned = seen.copy()
+    np.fill_diagonal(learned, False)
+    known = pairs[learned]
     spread = float(known.std()) if len(known) > 8 else 0.1 * float(np.abs(gains).max(initial=0))
     noise = rng.normal(0, spread, pairs.shape)
     return pairs + np.where(seen, 0, noise + noise.T) / 2**0.5

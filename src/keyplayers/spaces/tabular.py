@@ -68,9 +68,13 @@ class Tabular:
         taus = _baselines(row, self.baseline, self.background, codes)
         values, taus = row.fit(taus, codes)
         players, owner = _players(row.names, self.groups)
-        changed = np.zeros(len(row.names), dtype=bool)
-        for column in range(len(row.names)):
-            changed[column] = any(not _same(values[column], tau[column]) for tau in taus)
+        if row.is_numeric:
+            there, put = np.array(values), np.array(taus)
+            changed = ~((there == put) | ((there != there) & (put != put))).all(axis=0)
+        else:
+            changed = np.array(
+                [any(not _same(v, tau[c]) for tau in taus) for c, v in enumerate(values)], dtype=bool
+            )
         movable = np.zeros(len(players), dtype=bool)
         np.logical_or.at(movable, owner, changed)
         shown, shown_masked = (
@@ -171,6 +175,11 @@ class _Row:
         if len(set(names)) != len(names):
             raise InputError("feature_names must be unique")
         return cls(names, array.tolist() if array.dtype == object else list(array), None, array.dtype)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the row is an array of numbers or booleans."""
+        return self.frame is None and self.dtype.kind in "biuf"
 
     def fit(self, taus: list[list[Any]], codes: set[int]) -> tuple[list[Any], list[list[Any]]]:
         """Values and baselines in dtypes that hold both."""
