@@ -124,6 +124,12 @@ def test_missing_equals_missing():
     assert bound.movable.tolist() == [False, False, True]
 
 
+def test_a_group_of_one_column_masks_that_column():
+    bound = Tabular(baseline=0, groups={"b": [1]}).bind(np.array([1.0, 2.0, 3.0]))
+    assert bound.names == ("b", 0, 2)
+    assert bound.rows(np.eye(3, dtype=bool), np.zeros(3, dtype=int)).tolist() == [[1, 0, 3], [0, 2, 3], [1, 2, 0]]
+
+
 def test_groups_cover_the_rest_column_by_column():
     bound = Tabular(baseline=0, groups=[["b", "c"]], feature_names=list("abcd")).bind(np.ones(4))
     assert bound.names == ("b + c", "a", "d")

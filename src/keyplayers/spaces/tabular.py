@@ -5,6 +5,7 @@ Arrays in, arrays out; data frames in, data frames of the same library, columns 
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -79,21 +80,22 @@ class Tabular:
         np.logical_or.at(movable, owner, changed)
         shown, shown_masked = (
             self._in_words(row.names, players, owner, entries)
-            for entries in ([[v] for v in values], [[tau[c] for tau in taus] for c in range(len(values))])
+            for entries in ([(v,) for v in values], list(zip(*taus, strict=True)))
         )
         return TabularInstance(
             tuple(players), movable, len(taus), shown, shown_masked, owner, row.palette(values, taus)
         )
 
     def _in_words(
-        self, names: list[Any], players: list[Any], owner: Ints, entries: list[list[Any]]
+        self, names: list[Any], players: list[Any], owner: Ints, entries: Sequence[Sequence[Any]]
     ) -> tuple[str, ...]:
         words: list[list[str]] = [[] for _ in players]
+        owners = owner.tolist()
         for column, values in enumerate(entries):
             listed = (self.category_names or {}).get(names[column], ())
             first = values[0] if len(values) == 1 or all(_same(v, values[0]) for v in values) else None
             text = f"one of {len(values)}" if first is None and len(values) > 1 else _word(first, listed)
-            words[owner[column]].append(text)
+            words[owners[column]].append(text)
         return tuple(", ".join(parts) if len(parts) < 5 else f"{len(parts)} values" for parts in words)
 
 
@@ -109,12 +111,16 @@ class TabularInstance:
     owner: Ints  # [D] player of each column
     palette: Any  # instance on top of the baseline rows: array [1 + R, D] or a native frame
 
+    @cached_property
+    def _in_order(self) -> bool:
+        return bool(np.array_equal(self.owner, np.arange(len(self.names))))
+
     def rows(self, masked: Bools, backgrounds: Ints) -> Any:
         """What the model is given; see `MaskedInstance.rows`."""
         if isinstance(self.palette, np.ndarray):
             tau = self.palette[1] if self.n_backgrounds == 1 else self.palette[1 + backgrounds]
-            # players are columns in order unless there are groups; then no copy of the mask is needed
-            wide = masked if len(self.names) == self.palette.shape[1] else masked[:, self.owner]
+            # where players are the columns in their order, no copy of the mask is needed
+            wide = masked if self._in_order else masked[:, self.owner]
             return np.where(wide, tau, self.palette[0])
         picks = [np.where(masked[:, player], 1 + backgrounds, 0) for player in self.owner]
         if nw.dependencies.is_pandas_dataframe(self.palette):
