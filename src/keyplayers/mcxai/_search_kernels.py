@@ -275,6 +275,53 @@ def select_block(
 
 
 @kernel
+def prefixes(masked, orders, room, running, position, step):
+    """The states that roll-outs come to next: up to `step` each, from `position` players of their order on.
+
+    masked [P, n] at the leaves, orders [P, n], room [P] most players of an order. Returns: states [R, n].
+    """
+    n_rows = 0
+    for p in running:
+        n_rows += min(step, room[p] + 1 - position)
+    states = np.empty((n_rows, masked.shape[1]), dtype=np.bool_)
+    row = 0
+    for p in running:
+        for k in range(position, min(position + step, room[p] + 1)):
+            states[row] = masked[p]
+            for i in range(k):
+                states[row, orders[p, i]] = True
+            row += 1
+    return states
+
+
+@kernel
+def settle(found, ended, room, running, position, step, lengths, indices, started):
+    """What became of roll-outs in the states of `prefixes`, which stand on the board at `found`, -1: not seen.
+
+    Writes: lengths, indices, started [P] of the roll-outs that are done. Returns: those that go on.
+    """
+    still = np.empty_like(running)
+    n_still = 0
+    row = 0
+    for p in running:
+        count = min(step, room[p] + 1 - position)
+        k = 0
+        while k < count and found[row + k] >= 0 and not ended[row + k]:
+            k += 1
+        if k < count and found[row + k] < 0:
+            started[p] = False
+        elif k < count or position + count > room[p]:
+            k = min(k, count - 1)
+            lengths[p] = position + k
+            indices[p] = found[row + k]
+        else:
+            still[n_still] = p
+            n_still += 1
+        row += count
+    return still[:n_still]
+
+
+@kernel
 def learn_edges(parents, players, n_visits, rewards, n_nodes, prior, pairs, bias, n_sweeps):
     """Fit Q to the win rates in the tree by Kaczmarz steps, weighted by visits: n / (n + 2).
 

@@ -388,7 +388,8 @@ def _read(
     if textbook:
         minimal = [order for _, (_, order) in ended]
     else:
-        minimal = [playouts.best[key][1] for key, _ in ended if tuple(sorted(key)) in seek.found or len(key) == 1]
+        found = set(map(frozenset, seek.found))
+        minimal = [order for key, (_, order) in ended if key in found or len(key) == 1]
         minimal = minimal or [order for _, (_, order) in ended]
     if minimal:
         best = minimal[0]
@@ -448,11 +449,11 @@ def _interactions(game: Game) -> Floats:
     local = np.full(len(game.base), -1)
     local[game.players] = np.arange(game.n)
     singles, pairs = indices[sizes == 1], indices[sizes == 2]
+    players = local[board.members(np.concatenate([singles, pairs]))[1]]
+    players = players[players >= 0]
     alone = np.full(game.n, np.nan)
-    players = local[board.members(singles)[1]]
-    alone[players[players >= 0]] = game.changes(singles)
-    players = local[board.members(pairs)[1]]
-    both = players[players >= 0].reshape(-1, 2)
+    alone[players[: len(singles)]] = game.changes(singles)
+    both = players[len(singles) :].reshape(-1, 2)
     change = game.changes(pairs) - alone[both].sum(axis=1)
     known = ~np.isnan(change)
     found: Floats = np.column_stack([both, change])[known]

@@ -110,6 +110,11 @@ class Board:
             players.append(player)
         return np.concatenate(rows), np.concatenate(players)
 
+    def totals(self, indices: Ints, worths: Ints) -> Ints:
+        """Sum of the masked players' worths [n] in states seen [B]."""
+        parts = [self.states(indices[at : at + BLOCK]) @ worths for at in range(0, len(indices), BLOCK)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
     def margins(self, indices: Ints) -> Floats:
         """P(y) - P(best other class), [B]."""
         return self.p_target[indices] - self.p_other[indices]

@@ -237,36 +237,16 @@ def _roll_out(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints) -> 
     room = np.minimum(rules.depth, game.n) - playouts.depths[leaves]
     whole = int(room.max(initial=0)) + 1
     step = whole if n_playouts == 1 and rules.parallel_leaves == 1 else PREFIXES
-    turns = np.empty_like(orders)  # when an order comes to each player
-    turns[np.arange(n_playouts)[:, None], orders] = np.arange(game.n)
-    limits = room.tolist()
     lengths = np.zeros(n_playouts, dtype=np.int64)
     indices = np.full(n_playouts, -1, dtype=np.int64)
     started = np.ones(n_playouts, dtype=bool)
-    running = list(range(n_playouts))
+    running = np.arange(n_playouts)
     position = 0  # actions after the leaf that come next
-    while running:
-        reach = np.arange(position, position + step)[:, None]
-        states = (masked[running, None] | (turns[running, None] < reach)).reshape(-1, game.n)
-        rows = [min(step, limits[p] + 1 - position) for p in running]
-        if min(rows) < step:
-            states = states[[i * step + k for i, count in enumerate(rows) for k in range(count)]]
-        seen = game.look(states)
-        ends, found = game.ended(seen).tolist(), seen.tolist()
-        still = []
-        row = 0
-        for p, count in zip(running, rows, strict=True):
-            k = next((k for k in range(count) if ends[row + k] or found[row + k] < 0), None)
-            if k is not None and found[row + k] < 0:
-                started[p] = False
-            elif k is not None:
-                lengths[p], indices[p] = position + k, found[row + k]
-            elif position + count > limits[p]:
-                lengths[p], indices[p] = limits[p], found[row + count - 1]
-            else:
-                still.append(p)
-            row += count
-        running = still
+    while len(running):
+        found = game.look(kernels.prefixes(masked, orders, room, running, position, step))
+        running = kernels.settle(
+            found, game.ended(found), room, running, position, step, lengths, indices, started
+        )
         position += step
     return lengths, indices, started
 
@@ -363,11 +343,9 @@ def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
     n = game.n
     codes = _codes(n)
     seen = np.flatnonzero(game.counted())
-    rows, players = board.members(seen)
     wide = np.zeros(len(game.base), dtype=np.int64)
     wide[game.players] = codes
-    state_codes = np.zeros(len(seen), dtype=np.int64)
-    np.add.at(state_codes, rows, wide[players])
+    state_codes = board.totals(seen, wide)
     by_code = np.argsort(state_codes, kind="stable")
     known, order = state_codes[by_code], seen[by_code]
     ended = game.ended(np.arange(board.n_states))
