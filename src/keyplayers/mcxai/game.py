@@ -75,11 +75,11 @@ class Board:
         known = self._known
         found = [known.get(key, -1) for key in keys]
         if -1 in found:
-            fresh: dict[bytes, int] = {}
-            for position, at in enumerate(found):
-                if at < 0:
-                    fresh.setdefault(keys[position], position)
-            self._show(states, packed, list(fresh.items()))
+            fresh = {key: position for position, (key, at) in enumerate(zip(keys, found, strict=True)) if at < 0}
+            before = self.n_states
+            self._show(states, packed, list(fresh), list(fresh.values()))
+            if self.n_states - before == len(keys):
+                return np.arange(before, self.n_states)
             found = [known.get(key, -1) for key in keys]
         return np.array(found, dtype=np.int64)
 
@@ -126,17 +126,17 @@ class Board:
             np.maximum(other, SMALLEST_PROBABILITY)
         )
 
-    def _show(self, states: Bools, packed: Ints, fresh: list[tuple[bytes, int]]) -> None:
-        for start in range(0, len(fresh), BLOCK):
-            part = fresh[start : start + BLOCK][: self.rows_left() // self.rows_per_state]
+    def _show(self, states: Bools, packed: Ints, keys: list[bytes], rows: list[int]) -> None:
+        """Show the model these rows of `states`, as many as the budget allows."""
+        for start in range(0, len(rows), BLOCK):
+            part = rows[start : start + min(BLOCK, self.rows_left() // self.rows_per_state)]
             if not part:
                 return
-            at = [position for _, position in part]
-            if len(at) < len(states):
-                probabilities = self.score(states[at])
-                self._absorb(packed[at], [key for key, _ in part], probabilities)
+            if len(part) < len(states):
+                shown, shown_packed = states[part], packed[part]
             else:
-                self._absorb(packed, [key for key, _ in part], self.score(states))
+                shown, shown_packed = states, packed
+            self._absorb(shown_packed, keys[start : start + len(part)], self.score(shown))
             self.n_rows += len(part) * self.rows_per_state
             if self.on_rows is not None:
                 self.on_rows(len(part) * self.rows_per_state)

@@ -193,19 +193,21 @@ def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrin
     changes = game.changes(indices).tolist()
     ends = game.ended(indices).tolist()
     n_actions = (playouts.depths[leaves] + lengths).tolist()
+    after = lengths.tolist()
+    has_started = started.tolist()
     for p, leaf in enumerate(leaves.tolist()):
-        if not started[p]:
+        if not has_started[p]:
             playouts.back_up(leaf, -1, 0.0)
             continue
         if playouts.pending[leaf]:
             playouts.enter(leaf, masked[p])
-            playouts.stopped[leaf] = ends[p] and lengths[p] == 0
+            playouts.stopped[leaf] = ends[p] and after[p] == 0
         gained = reward(n_actions[p], rules.depth, changes[p], ends[p], rules.eta)
         playouts.back_up(leaf, 0, gained)
         playouts.n_starts[leaf] += 1
         if ends[p]:
             path = _path(playouts, leaf)
-            order = (*path, *orders[p, : lengths[p]].tolist())
+            order = (*path, *orders[p, : after[p]].tolist())
             playouts.note(order, gained)
             if shrinking is not None:
                 _shrink(playouts, shrinking, order)
@@ -254,8 +256,8 @@ def _roll_out(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints) -> 
 def _path(playouts: Playouts, node: int) -> tuple[int, ...]:
     players = []
     while node > 0:
-        players.append(int(playouts.players[node]))
-        node = int(playouts.parents[node])
+        players.append(playouts.players.item(node))
+        node = playouts.parents.item(node)
     return tuple(reversed(players))
 
 

@@ -72,15 +72,14 @@ class Tabular:
         if row.is_numeric:
             there, put = np.array(values), np.array(taus)
             changed = ~((there == put) | ((there != there) & (put != put))).all(axis=0)
+            words = [there.tolist()], put.tolist()
         else:
-            changed = np.array(
-                [any(not _same(v, tau[c]) for tau in taus) for c, v in enumerate(values)], dtype=bool
-            )
+            changed = np.array([any(not _same(v, tau[c]) for tau in taus) for c, v in enumerate(values)], dtype=bool)
+            words = [values], taus
         movable = np.zeros(len(players), dtype=bool)
         np.logical_or.at(movable, owner, changed)
         shown, shown_masked = (
-            self._in_words(row.names, players, owner, entries)
-            for entries in ([(v,) for v in values], list(zip(*taus, strict=True)))
+            self._in_words(row.names, players, owner, list(zip(*entries, strict=True))) for entries in words
         )
         return TabularInstance(
             tuple(players), movable, len(taus), shown, shown_masked, owner, row.palette(values, taus)
@@ -180,7 +179,7 @@ class _Row:
             raise InputError(f"the row has {len(array)} columns, but {len(names)} feature_names were given")
         if len(set(names)) != len(names):
             raise InputError("feature_names must be unique")
-        return cls(names, array.tolist() if array.dtype == object else list(array), None, array.dtype)
+        return cls(names, array.tolist() if array.dtype.kind in "Obiuf" else list(array), None, array.dtype)
 
     @property
     def is_numeric(self) -> bool:
