@@ -62,6 +62,18 @@ def learn_pairs(members, sizes, drops, gains, pairs, seen, n_sweeps):
 
 
 @kernel
+def draw_pairs(pairs, seen, noise):
+    """The pairs [n, n], and where one was never seen a symmetric draw as wide as the noise [n, n] on top."""
+    n = len(pairs)
+    drawn = pairs.copy()
+    for a in range(n):
+        for b in range(n):
+            if not seen[a, b]:
+                drawn[a, b] += (noise[a, b] + noise[b, a]) / 2**0.5
+    return drawn
+
+
+@kernel
 def beam_sets(gains, pairs, size, width, codes, known):
     """The sets of `size` players that the surrogate expects to drop the margin most, best first.
 

@@ -127,17 +127,24 @@ def _chain(seek: Seek, order: Ints) -> None:
         low = max([low, *(s for s, e in zip(sizes, ends, strict=True) if not e and (high is None or s < high))])
         if high is None:
             return
-        sizes = list(range(low + 1, high)) if high - low < 10 else _grid(low + 1, high - 1)
+        sizes = tuple(range(low + 1, high)) if high - low < 10 else _grid(low + 1, high - 1)
     if high is not None:
         shrink(seek, tuple(sorted(order[:high].tolist())))
 
 
-def _grid(low: int, high: int) -> list[int]:
+@lru_cache(maxsize=1024)
+def _grid(low: int, high: int) -> tuple[int, ...]:
     """About ten sizes from `low` to `high`, denser among the small ones."""
     if high < low:
-        return []
+        return ()
     steps = np.unique(np.round(np.geomspace(1, high - low + 1, 10)).astype(int))
-    return [int(low + step - 1) for step in steps]
+    return tuple(int(low + step - 1) for step in steps)
+
+
+@lru_cache(maxsize=1024)
+def _cuts(low: int, high: int) -> tuple[int, ...]:
+    """About eight numbers evenly between `low` and `high`."""
+    return tuple(sorted({int(c) for c in np.linspace(low, high, 10)[1:-1].round()} - {low, high}))
 
 
 def shrink(seek: Seek, players: Members) -> Members:
@@ -224,9 +231,9 @@ def _peel(seek: Seek, order: Ints, limit: int) -> None:
         low, high = 0, len(rest) + 1  # over at low; not over at high
         first = True
         while high - low > 1:
-            cuts = sorted({int(c) for c in np.linspace(low, high, 10)[1:-1].round()} - {low, high})
-            if first:
-                cuts = [0, *cuts] if not kept else cuts
+            cuts = _cuts(low, high)
+            if first and not kept:
+                cuts = (0, *cuts)
             ends = game.ended(game.look_at([tuple(sorted(kept + rest[c:])) for c in cuts]))
             if first and not kept and not ends[0]:
                 return
@@ -349,8 +356,7 @@ def _thompson(pairs: Floats, gains: Floats, seen: Bools, rng: np.random.Generato
     np.fill_diagonal(learned, False)
     known = pairs[learned]
     spread = float(known.std()) if len(known) > 8 else 0.1 * float(np.abs(gains).max(initial=0))
-    noise = rng.normal(0, spread, pairs.shape)
-    return pairs + np.where(seen, 0, noise + noise.T) / 2**0.5
+    return kernels.draw_pairs(pairs, seen, rng.normal(0, spread, pairs.shape))
 
 
 def _learn(seek: Seek, learned: Ints, views: list[_View], seen: Bools) -> None:
