@@ -127,7 +127,8 @@ class Playouts:
     def note(self, order: tuple[int, ...], gained: float) -> None:
         """Remember the best order of a set that ended the game."""
         key = frozenset(order)
-        if key not in self.best or self.best[key][0] < gained:
+        held = self.best.get(key)
+        if held is None or held[0] < gained:
             self.best[key] = (gained, order)
 
     def tree(self) -> SearchTree:

@@ -323,7 +323,7 @@ def _improve(seek: Seek, patience: int) -> None:
             for size in sizes:
                 known = np.array(sorted(asked), dtype=np.int64)
                 proposed, promised = kernels.beam_sets(view.gains, drawn, size, BEAM, codes, known)
-                if best is None or (len(promised) and view.hopes(promised[0])):
+                if best is None or (last_hope < board.n_rows and len(promised) and view.hopes(float(promised[0]))):
                     last_hope = board.n_rows
                 taken = max(1, PROPOSALS // (len(views) * len(sizes)))
                 promises += promised[:taken].tolist()
@@ -339,8 +339,10 @@ def _improve(seek: Seek, patience: int) -> None:
             drops = game.drops(indices)
             shrink(seek, wanted[min(ends.tolist(), key=lambda i: (len(wanted[i]), -drops[i]))])
             last = last_hope = board.n_rows
-        parts = np.split(indices, np.cumsum([len(scores) for scores in expected])[:-1])
-        for view, scores, part in zip(views, expected, parts, strict=True):
+        at = 0
+        for view, scores in zip(views, expected, strict=True):
+            part = indices[at : at + len(scores)]
+            at += len(scores)
             view.errors.append((scores - view.drops(game, part))[part >= 0])
 
 
@@ -356,7 +358,8 @@ def _thompson(pairs: Floats, gains: Floats, seen: Bools, rng: np.random.Generato
     np.fill_diagonal(learned, False)
     known = pairs[learned]
     spread = float(known.std()) if len(known) > 8 else 0.1 * float(np.abs(gains).max(initial=0))
-    return kernels.draw_pairs(pairs, seen, rng.normal(0, spread, pairs.shape))
+    drawn: Floats = kernels.draw_pairs(pairs, seen, rng.normal(0, spread, pairs.shape))
+    return drawn
 
 
 def _learn(seek: Seek, learned: Ints, views: list[_View], seen: Bools) -> None:

@@ -74,7 +74,7 @@ class Tabular:
             changed = ~((there == put) | ((there != there) & (put != put))).all(axis=0)
             words = [there.tolist()], put.tolist()
         else:
-            changed = np.array([any(not _same(v, tau[c]) for tau in taus) for c, v in enumerate(values)], dtype=bool)
+            changed = np.array([any(not _same(v, tau[c]) for tau in taus) for c, v in enumerate(values)], bool)
             words = [values], taus
         movable = np.zeros(len(players), dtype=bool)
         np.logical_or.at(movable, owner, changed)
