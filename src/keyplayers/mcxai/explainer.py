@@ -456,8 +456,9 @@ def _interactions(game: Game) -> Floats:
     both = players[len(singles) :].reshape(-1, 2)
     change = game.changes(pairs) - alone[both].sum(axis=1)
     known = ~np.isnan(change)
-    found: Floats = np.column_stack([both, change])[known]
-    return found
+    found = np.empty((len(both), 3))
+    found[:, :2], found[:, 2] = both, change
+    return found[known]
 
 
 def _tell(

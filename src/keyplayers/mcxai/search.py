@@ -133,16 +133,18 @@ class Playouts:
 
     def tree(self) -> SearchTree:
         """The tree as it stands, without nodes that no playout completed."""
-        keep = np.flatnonzero((self.n_visits[: self.n_nodes] > 0) | (np.arange(self.n_nodes) == 0))
+        visited = self.n_visits[: self.n_nodes] > 0
+        visited[0] = True
+        keep = np.flatnonzero(visited)
         renumbered = np.full(self.n_nodes + 1, -1)
         renumbered[keep] = np.arange(len(keep))
         return SearchTree(
             renumbered[self.parents[keep]],
-            self.players[keep].copy(),
-            self.n_visits[keep].copy(),
-            self.rewards[keep].copy(),
-            self.n_starts[keep].copy(),
-            self.stopped[keep].copy(),
+            self.players[keep],
+            self.n_visits[keep],
+            self.rewards[keep],
+            self.n_starts[keep],
+            self.stopped[keep],
         )
 
 

@@ -368,17 +368,19 @@ def _learn(seek: Seek, learned: Ints, views: list[_View], seen: Bools) -> None:
     every = np.arange(board.n_states)
     size = board.sizes(every) - int(game.base.sum())
     use = every[(size >= 2) & (size <= MAX_TAUGHT)]
-    states = board.states(use)
+    full = board.states(use)
+    states, sizes = full[:, game.players[learned]], size[use]
     # states of the game: its base is masked, and all others masked are learned players
-    wide = np.zeros(board.n_players, dtype=bool)
-    wide[game.players[learned]] = True
-    fits = states[:, game.base].all(axis=1) & (states[:, wide].sum(axis=1) == size[use])
-    use, states, sizes = use[fits], states[fits][:, game.players[learned]], size[use[fits]]
+    fits = states.sum(axis=1) == sizes
+    if game.n < board.n_players:
+        fits &= full[:, game.base].all(axis=1)
+    if not fits.all():
+        use, states, sizes = use[fits], states[fits], sizes[fits]
     if len(use) == 0:
         return
     members = np.zeros((len(use), MAX_TAUGHT), dtype=np.int64)
     rows, columns = np.nonzero(states)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    starts = np.cumsum(sizes) - sizes
     members[rows, np.arange(len(rows)) - starts[rows]] = columns
     for view in views:
         kernels.learn_pairs(members, sizes, view.drops(game, use), view.gains, view.pairs, seen, 3)

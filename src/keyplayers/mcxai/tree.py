@@ -25,8 +25,8 @@ class SearchTree:
 
     def win_rates(self) -> Floats:
         """Mean reward of every edge [T], NaN where it has no visit."""
-        with np.errstate(invalid="ignore"):
-            return np.where(self.n_visits > 0, self.rewards / np.maximum(self.n_visits, 1), np.nan)
+        rates = np.full(len(self), np.nan)
+        return np.divide(self.rewards, self.n_visits, out=rates, where=self.n_visits > 0)
 
     def path(self, node: int) -> tuple[int, ...]:
         """Players masked from the root to a node, in order."""
