@@ -456,9 +456,10 @@ def _interactions(game: Game) -> Floats:
     both = players[len(singles) :].reshape(-1, 2)
     change = game.changes(pairs) - alone[both].sum(axis=1)
     known = ~np.isnan(change)
-    found = np.empty((len(both), 3))
+    found: Floats = np.empty((len(both), 3))
     found[:, :2], found[:, 2] = both, change
-    return found[known]
+    found = found[known]
+    return found
 
 
 def _tell(

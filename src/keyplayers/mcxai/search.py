@@ -198,6 +198,7 @@ def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrin
     n_actions = (playouts.depths[leaves] + lengths).tolist()
     after = lengths.tolist()
     has_started = started.tolist()
+    largest = math.inf if shrinking is None else shrinking.best_size() or math.inf  # set worth shrinking
     for p, leaf in enumerate(leaves.tolist()):
         if not has_started[p]:
             playouts.back_up(leaf, -1, 0.0)
@@ -212,15 +213,13 @@ def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrin
             path = _path(playouts, leaf)
             order = (*path, *orders[p, : after[p]].tolist())
             playouts.note(order, gained)
-            if shrinking is not None:
+            if shrinking is not None and len(order) <= largest:
                 _shrink(playouts, shrinking, order)
+                largest = shrinking.best_size() or math.inf
 
 
 def _shrink(playouts: Playouts, seek: Seek, order: tuple[int, ...]) -> None:
-    """Shrink what a playout found, unless it is larger than the best or known already."""
-    best = seek.best_size()
-    if best is not None and len(order) > best:
-        return
+    """Shrink what a playout found, unless it is known already."""
     players = tuple(sorted(order))
     if players in seek.found:
         return
@@ -305,7 +304,7 @@ def survey(playouts: Playouts, rng: np.random.Generator, max_rows: int) -> None:
     its reverse.
     """
     game, board = playouts.game, playouts.game.board
-    if game.n == 0 or game.ended(np.array([game.start]))[0]:
+    if max_rows <= 0 or game.n == 0 or game.ended(np.array([game.start]))[0]:
         return
     allowed, board.max_rows = board.max_rows, min(board.max_rows, board.n_rows + max_rows)
     leaves = _first_moves(playouts)

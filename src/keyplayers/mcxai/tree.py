@@ -26,7 +26,8 @@ class SearchTree:
     def win_rates(self) -> Floats:
         """Mean reward of every edge [T], NaN where it has no visit."""
         rates = np.full(len(self), np.nan)
-        return np.divide(self.rewards, self.n_visits, out=rates, where=self.n_visits > 0)
+        np.divide(self.rewards, self.n_visits, out=rates, where=self.n_visits > 0)
+        return rates
 
     def path(self, node: int) -> tuple[int, ...]:
         """Players masked from the root to a node, in order."""

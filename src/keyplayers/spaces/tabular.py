@@ -350,6 +350,8 @@ def _baselines(row: _Row, baseline: Any, background: Any, codes: set[int]) -> li
         or (isinstance(baseline, str) and baseline in STRATEGIES)
         or (np.ndim(baseline) == 0 and (not isinstance(baseline, Mapping) and not _is_frame(baseline)))
     ):
+        if table is None and baseline is not None and not isinstance(baseline, str):
+            return [[baseline] * len(names)]
         return [[_tau(row, c, baseline, table, codes) for c in range(len(names))]]
     if isinstance(baseline, Mapping):
         asked = {_position(names, column, "baseline"): value for column, value in baseline.items()}
