@@ -285,9 +285,21 @@ def worth_of(code, state, rival, log_belief, logits, row, shares, total, top, n_
 
 
 @kernel
+def log_ratio(code, state, rival, logits, row, n_states):
+    """A worth that is a difference of two logarithms; not finite where it is none, or a logarithm is -inf."""
+    if code == LOG_ODDS and n_states == 2:
+        return logits[row, state] - logits[row, 1 - state]
+    return logits[row, state] - logits[row, rival] if code == CONTRAST else np.nan
+
+
+@kernel
 def worths_of(logits, row, n_states, game, shares):
     """Worth and direction of the belief with unnormalised logarithms logits[row]; NaN where it is impossible."""
     code, log_belief, state, rival, way_code, way_belief, way_state, way_rival = game
+    worth = log_ratio(code, state, rival, logits, row, n_states)
+    way = log_ratio(way_code, way_state, way_rival, logits, row, n_states)
+    if math.isfinite(worth) and math.isfinite(way):
+        return worth, way
     top = -np.inf
     for x in range(n_states):
         top = max(top, logits[row, x])
@@ -297,10 +309,11 @@ def worths_of(logits, row, n_states, game, shares):
     for x in range(n_states):
         shares[x] = math.exp(logits[row, x] - top)
         total += shares[x]
-    return (
-        worth_of(code, state, rival, log_belief, logits, row, shares, total, top, n_states),
-        worth_of(way_code, way_state, way_rival, way_belief, logits, row, shares, total, top, n_states),
-    )
+    if not math.isfinite(worth):
+        worth = worth_of(code, state, rival, log_belief, logits, row, shares, total, top, n_states)
+    if not math.isfinite(way):
+        way = worth_of(way_code, way_state, way_rival, way_belief, logits, row, shares, total, top, n_states)
+    return worth, way
 
 
 @kernel
