@@ -37,7 +37,7 @@ def test_parts_and_direction_follow_enumeration(worth, zeros):
         assert exact.worth_min - 1e-9 <= found.worth_min <= found.worth_max <= exact.worth_max + 1e-9
 
 
-def test_calibration_over_seeds():
+def test_calibration_over_seeds(monkeypatch):
     """z-scores of the largest values, pooled over 24 balls and 200 seeds, are those of a t distribution."""
     rng = np.random.default_rng(1)
     games = [random_game(rng, 10, 1 + i % 4, max_states=2 + i % 2, worth=WORTHS[i % 5]) for i in range(12)]
@@ -50,6 +50,8 @@ def test_calibration_over_seeds():
     for game, reference in zip(games, references, strict=True):
         largest = np.argsort(-np.abs(reference))[:10]
         for seed in range(200):
+            # with and without averages over ways into the target
+            monkeypatch.setattr(sampling, "_ROOM_PER_WAY", seed % 2 * 1000)
             sampler = Sampler(game, random_state=seed, n_jobs=1)
             sampler.advance(128)
             estimate = sampler.estimate()
@@ -220,3 +222,23 @@ def test_chains_that_disagree_are_marked():
     assert not apart.chains_agree
     assert apart.degrees == 3
     assert apart.std_errors[1] > 0.5 > 2 * together.std_errors[1]
+
+
+def test_neighbours_weigh_right_whatever_their_edges_say(monkeypatch):
+    """Gains are averaged over edges to the target that were not drawn: these may speak where it is mute."""
+    monkeypatch.setattr(sampling, "_ROOM_PER_WAY", 0)
+    rng = np.random.default_rng(11)
+    mute = [[2.0, 1.0], [1.0, 2.0]]  # to a uniform sender
+    edges = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 4), (1, 4), (1, 5)])
+    for seed in range(10):
+        potentials = [mute if rng.random() < 0.5 else rng.uniform(0.2, 2.0, (2, 2)).tolist() for _ in edges]
+        priors = [[0.5, 0.5] if v and rng.random() < 0.7 else [0.8, 0.2] for v in range(6)]
+        mrf = kp.MarkovRandomField.from_edges(edges, priors, potential=potentials)
+        game = make_game(mrf, 0, np.log([0.7, 0.3]), WORTHS[seed % len(WORTHS)])
+        exact = enumerate_coalitions(game, max_evals=10**6)
+        found = sample_game(game, max_evals=60_000, random_state=seed, n_jobs=1)
+        assert np.abs(z_scores(found, exact.values)).max() < 4.5
+        for name in ("probabilistic", "direction"):
+            np.testing.assert_allclose(
+                getattr(found, name), getattr(exact, name), atol=0.01 * max(1.0, exact.spread)
+            )

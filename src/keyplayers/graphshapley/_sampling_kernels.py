@@ -285,9 +285,21 @@ def worth_of(code, state, rival, log_belief, logits, row, shares, total, top, n_
 
 
 @kernel
+def log_ratio(code, state, rival, logits, row, n_states):
+    """A worth that is a difference of two logarithms; not finite where it is none, or a logarithm is -inf."""
+    if code == LOG_ODDS and n_states == 2:
+        return logits[row, state] - logits[row, 1 - state]
+    return logits[row, state] - logits[row, rival] if code == CONTRAST else np.nan
+
+
+@kernel
 def worths_of(logits, row, n_states, game, shares):
     """Worth and direction of the belief with unnormalised logarithms logits[row]; NaN where it is impossible."""
     code, log_belief, state, rival, way_code, way_belief, way_state, way_rival = game
+    worth = log_ratio(code, state, rival, logits, row, n_states)
+    way = log_ratio(way_code, way_state, way_rival, logits, row, n_states)
+    if math.isfinite(worth) and math.isfinite(way):
+        return worth, way
     top = -np.inf
     for x in range(n_states):
         top = max(top, logits[row, x])
@@ -297,10 +309,11 @@ def worths_of(logits, row, n_states, game, shares):
     for x in range(n_states):
         shares[x] = math.exp(logits[row, x] - top)
         total += shares[x]
-    return (
-        worth_of(code, state, rival, log_belief, logits, row, shares, total, top, n_states),
-        worth_of(way_code, way_state, way_rival, way_belief, logits, row, shares, total, top, n_states),
-    )
+    if not math.isfinite(worth):
+        worth = worth_of(code, state, rival, log_belief, logits, row, shares, total, top, n_states)
+    if not math.isfinite(way):
+        way = worth_of(way_code, way_state, way_rival, way_belief, logits, row, shares, total, top, n_states)
+    return worth, way
 
 
 @kernel
@@ -379,7 +392,7 @@ def down_pass(n_rows, rows, field, linear, work):
     """
     n_states, log_priors, _, psi, log_psi, _, off_diagonal = field
     variables, parents, row_tables = rows[0], rows[1], rows[2]
-    sums, zeros, messages, telling, rests, without, _, terms, product, weights = work
+    sums, zeros, messages, telling, rests, without, _, terms, product, weights = work[:10]
     k_target = n_states[0]
     for row in range(1, n_rows):
         if not telling[row]:
@@ -507,8 +520,152 @@ def evaluate(n_rows, rows, field, linear, game, work, gains):
 
 
 @kernel
+def average_ways_in(n_rows, rows, core, inside, ways_in, field, game, work, gains):
+    """Average the gains of the target's neighbours over the edges by which their branches may hang on the target.
+
+    A neighbour v matters most where its own edge joins its branch to the target, which is rare. Two redraws that
+    leave the law of the coalitions alone are averaged over, as far as they hang v on the target by its own edge;
+    where they do not, the gain as drawn stands for the others.
+
+    - Take the target out, and each piece of what remains hangs on it by any of its d edges to it alike.
+    - Take v's branch off, and it hangs by any of v's n edges to what is left alike.
+
+    Only for potentials that are multiplied as they are. ways_in: directed table [n] of the edge to the target, -1
+    where it has none in the core; empty where `sample` is not to average. Rewrites gains.
+    """
+    n_states, log_priors, psi, off_diagonal = field[0], field[1], field[3], field[6]
+    variables, parents, row_tables = rows[0], rows[1], rows[2]
+    sums, messages, telling, terms, product = work[0], work[2], work[3], work[7], work[8]
+    down, leads, tops, n_ways, begins, ends, row_of = work[10:]
+    lay_out(n_rows, rows, begins, ends, row_of)
+    for row in range(n_rows):
+        leads[row] = ways_in[variables[row]] >= 0
+        n_ways[row] = 0
+    for row in range(n_rows - 1, 0, -1):
+        leads[parents[row]] |= leads[row]
+    for row in range(1, n_rows):
+        if leads[row]:
+            tops[row] = tops[parents[row]] if parents[row] else row
+            if ways_in[variables[row]] >= 0:
+                n_ways[tops[row]] += 1
+    for row in range(1, n_rows):
+        if not leads[row]:
+            continue
+        v, parent, top = variables[row], parents[row], tops[row]
+        k = n_states[v]
+        if parent == 0:
+            for z in range(k):
+                down[row, z] = 0.0
+        else:
+            u, table = variables[parent], row_tables[row] ^ 1
+            k_up = n_states[u]
+            for y in range(k_up):
+                terms[y] = log_priors[u, y] + sums[parent, y] + down[parent, y]
+                if telling[row]:
+                    terms[y] -= messages[row, y]
+            shift_exp(terms, k_up)
+            times_table(terms, k_up, psi, table, k, off_diagonal[table], product)
+            for z in range(k):
+                down[row, z] = math.log(product[z])
+        if ways_in[v] < 0:
+            continue
+        n_out, n_apart = 0, 0
+        for i in range(core[6][v], core[6][v + 1]):
+            y = core[3][core[7][i]]
+            if inside[y]:
+                at = begins[row_of[y]]
+                n_out += at < begins[row] or at >= ends[row]
+                n_apart += at < begins[top] or at >= ends[top]
+        if row == top:
+            if n_apart * n_ways[top] == 1:
+                continue  # there is no other way
+            gains[row, :] = 0.0
+        else:
+            add_gain(row, v, row, 1.0 / n_out, False, ways_in[v], field, game, work, gains)
+        add_gain(row, v, top, 1.0 / (n_apart * n_ways[top]), True, ways_in[v], field, game, work, gains)
+
+
+@kernel
+def lay_out(n_rows, rows, begins, ends, row_of):
+    """Number the rows so that a branch is an interval, begins[row] .. ends[row]; the row of each variable."""
+    variables, parents = rows[0], rows[1]
+    for row in range(n_rows):
+        ends[row] = 1
+        row_of[variables[row]] = row
+    for row in range(n_rows - 1, 0, -1):
+        ends[parents[row]] += ends[row]
+    begins[0] = 0
+    free = rows[3]  # the next number within each branch
+    free[0] = 1
+    for row in range(1, n_rows):
+        begins[row] = free[parents[row]]
+        free[parents[row]] += ends[row]
+        free[row] = begins[row] + 1
+        ends[row] += begins[row]
+
+
+@kernel
+def add_gain(row, v, branch, share, whole, table, field, game, work, gains):
+    """Add a share of the gain that v has where it hangs on the target, with its branch or the `whole` piece."""
+    n_states, uniform = field[0], field[2]
+    without, logits = work[5], work[6]
+    shares = np.empty(n_states[0])
+    branch = branch if work[3][branch] else 0  # what says nothing by the edge drawn may do so by another
+    base, base_way = worths_of(without, branch, n_states[0], game, shares)
+    hang_on_target(row, v, branch, whole, True, table, field, work)
+    worth, way = worths_of(logits, row, n_states[0], game, shares)
+    gains[row, 0] += share * (worth - base)
+    gains[row, 2] += share * (way - base_way)
+    if not uniform[v]:
+        hang_on_target(row, v, branch, whole, False, table, field, work)
+        gains[row, 1] += share * (worth - worths_of(logits, row, n_states[0], game, shares)[0])
+
+
+@kernel
+def shift_exp(values, n):
+    """exp of the first n values, the largest of which becomes 1, in place."""
+    top = -np.inf
+    for i in range(n):
+        top = max(top, values[i])
+    for i in range(n):
+        values[i] = math.exp(values[i] - top)
+
+
+@kernel
+def hang_on_target(row, v, branch, whole, with_prior, table, field, work):
+    """Write into work the logarithms of the target's belief did what begins at `branch` hang on it by v."""
+    n_states, log_priors, psi, off_diagonal = field[0], field[1], field[3], field[6]
+    sums, without, logits, terms, product, down = work[0], work[5], work[6], work[7], work[8], work[10]
+    k, k_target = n_states[v], n_states[0]
+    for z in range(k):
+        terms[z] = sums[row, z]
+        if whole:
+            terms[z] += down[row, z]
+        if with_prior:
+            terms[z] += log_priors[v, z]
+    shift_exp(terms, k)
+    times_table(terms, k, psi, table, k_target, off_diagonal[table], product)
+    for x in range(k_target):
+        logits[row, x] = without[branch, x] + math.log(product[x])
+
+
+@kernel
 def sample(
-    n_draws, n_steps, refresh_every, rng, core, chain, pendant, tables, rows, field, linear, game, work, tally
+    n_draws,
+    n_steps,
+    refresh_every,
+    rng,
+    core,
+    chain,
+    pendant,
+    ways_in,
+    tables,
+    rows,
+    field,
+    linear,
+    game,
+    work,
+    tally,
 ):
     """Draw coalitions, `n_steps` steps of the chain apart, and add up the contributions of their members.
 
@@ -532,6 +689,8 @@ def sample(
         worth, meets_zero = evaluate(n_rows, rows, field, linear, game, work, gains)
         if math.isnan(worth):
             return False
+        if ways_in.shape[0]:
+            average_ways_in(n_rows, rows, core, chain[1], ways_in, field, game, work, gains)
         if counter[0] == n_batches * counter[1]:
             for b in range(n_batches // 2):
                 batch_sums[b] = batch_sums[2 * b] + batch_sums[2 * b + 1]

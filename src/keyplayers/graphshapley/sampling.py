@@ -43,6 +43,9 @@ _MIN_STEPS = 8
 _RUN_IN = 20
 # A fresh spanning tree may walk so many steps per step of the chain; where it needs more, it is made less often.
 _REFRESH_COST = 10.0
+# Gains are averaged over ways into the target where the core has so many variables per edge of the target: in
+# smaller ones this costs more than it saves (standard error at equal time, balls of Cora and PubMed).
+_ROOM_PER_WAY = 11
 # Players whose standard errors decide when to stop.
 _WATCHED = 5
 # What the engine aims at unless told otherwise: standard errors of the watched players as a share of the largest
@@ -187,6 +190,7 @@ class Sampler:
         self.core = _core(game, branches)
         self.pendant, self.silent = _pendant(game, self.packed, branches)
         self.tables = field.slots.tables.astype(np.int64)
+        self.ways_in = self._ways_in()
         self.n_steps = max(_MIN_STEPS, math.ceil(_STEPS_PER_VARIABLE * len(self.core.members)))
         self.contradiction = False
         root = seed_sequence(random_state)
@@ -196,6 +200,15 @@ class Sampler:
         longest = max(1.0, max(walked)) / max(1, self.n_steps)
         for chain in self.chains:
             chain.refresh_every = max(1, math.ceil(longest / _REFRESH_COST))
+
+    def _ways_in(self) -> Ints:
+        """Directed table [n] from each neighbour within the core to the target, else -1; empty where too dear."""
+        own = self.core.slots[: self.core.offsets[1]]
+        if not self.linear or len(own) < 2 or len(own) * _ROOM_PER_WAY > len(self.core.members):
+            return np.zeros(0, dtype=np.int64)
+        ways_in = np.full(self.game.ball.n_variables, -1)
+        ways_in[self.core.neighbours[own]] = self.tables[self.core.reverse[own]]
+        return ways_in
 
     @property
     def n_draws(self) -> int:
@@ -289,6 +302,9 @@ class Sampler:
             np.zeros((n, k_target)),
             np.zeros((n, k_target)),
             *(np.zeros(k) for _ in range(3)),
+            np.zeros((n, k)),
+            np.zeros(n, dtype=bool),
+            *(np.zeros(n, dtype=np.int64) for _ in range(5)),
         )
         tally = (
             np.array([0, 1, 0]),
@@ -316,6 +332,7 @@ class Sampler:
             tuple(self.core),
             chain.state,
             tuple(self.pendant),
+            self.ways_in,
             self.tables,
             chain.rows,
             tuple(self.packed),
