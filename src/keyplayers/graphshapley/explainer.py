@@ -414,15 +414,12 @@ def _check_beliefs(beliefs: BeliefState, mrf: MarkovRandomField) -> None:
         )
     if beliefs.max_product:
         raise InputError("beliefs must come from sum-product; max-marginals are no beliefs of a coalition")
-    theirs = beliefs.mrf
-    if theirs is mrf:
+    if beliefs.mrf is mrf:
         return
-    same = theirs.names == mrf.names and all(
-        np.array_equal(getattr(theirs, array), getattr(mrf, array))
-        for array in ("n_states", "log_priors", "edges", "potential_index", "log_potentials")
-    )
-    if not same:
-        raise InputError(f"beliefs belong to another field ({theirs!r}), or to other evidence, than {mrf!r}")
+    from ..mrf.storage import same_field
+
+    if not same_field(beliefs.mrf, mrf):
+        raise InputError(f"beliefs belong to another field ({beliefs.mrf!r}), or to other evidence, than {mrf!r}")
 
 
 def _cheap_marginals(mrf: MarkovRandomField) -> BeliefState | None:
