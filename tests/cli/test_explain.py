@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import keyplayers as kp
+from keyplayers.cli.output import print_table
 
 EDGES = "source,target\nann,bob\nbob,cy\ncy,dan\nbob,dan\n"
 FLAGS = ["--homophily", "0.8", "--states", "honest,fraud", "--observe", "ann=fraud"]
@@ -175,3 +176,12 @@ def test_the_demo_explains_two_members(cli):
     assert "From all 294 coalitions of 6 members" in done.out
     assert "The field believes that 2 is Mr. Hi" in done.out
     assert "warning" not in done.err
+
+
+def test_small_numbers_do_not_look_like_exact_zeros(capsys):
+    print_table("", ["value", "std. error", "part"], [[0.0268, 2.1e-5, -1e-17], [0.5, 0.0, float("nan")]])
+    shown = capsys.readouterr().out
+    assert "2.1e-05" in shown
+    assert "e-17" not in shown
+    assert shown.count("0.0000") == 2
+    assert "nan" in shown

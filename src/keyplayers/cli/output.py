@@ -14,6 +14,9 @@ from ..errors import InputError
 from ..progress import Bar, Progress, Silent
 from ..writing import replacing
 
+# numbers below would show as 0 with four decimals; those below the second are what rounding leaves of a zero
+_SHOWN = 5e-5
+_ROUNDING = 1e-12
 # rows that a table shows unless --top says otherwise
 TOP = 10
 # tables that `write_columns` writes
@@ -113,7 +116,10 @@ def write_columns(columns: Mapping[str, Any], path: Path) -> None:
 
 
 def _cell(entry: Any) -> str:
-    text = f"{entry:.4f}" if isinstance(entry, float) else printable(str(entry))
+    if not isinstance(entry, float):
+        return printable(str(entry))
+    # a standard error of 2e-5 must not look like the 0 of an exact value; below comes the noise of rounding
+    text = f"{entry:.1e}" if _ROUNDING < abs(entry) < _SHOWN else f"{entry:.4f}"
     return "0.0000" if text == "-0.0000" else text
 
 
