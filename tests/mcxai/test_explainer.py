@@ -227,6 +227,22 @@ def test_several_background_rows_are_averaged_and_counted():
     assert ex.p_masked == pytest.approx(np.mean(1 / (1 + np.exp(-(3 * rows[:, 0] + rows[:, 1] - 2)))))
 
 
+@pytest.mark.parametrize("max_evals", [20, 100, 301, 500, 1001, 2999])
+def test_any_number_of_rows_goes_with_several_background_rows(max_evals):
+    rng = np.random.default_rng(max_evals)
+    weights, background = rng.normal(1, 1, 12), rng.normal(size=(7, 12))
+
+    def predict(rows):
+        return 1 / (1 + np.exp(-(rows @ weights + rows[:, 0] * rows[:, 1])))
+
+    for seed in range(5):
+        ex = McXai(predict, baseline="background", background=background, max_evals=max_evals).explain(
+            rng.normal(1, 1, 12), random_state=seed
+        )
+        assert ex.n_rows <= max(max_evals, 14)
+        assert ex.n_rows % 7 == 0
+
+
 def test_nothing_to_mask_is_an_answer_too():
     ex = McXai(lambda rows: 0.8 + 0 * rows[:, 0], baseline=0).explain(np.zeros(3))
     assert ex.players == (0, 1, 2)

@@ -38,6 +38,8 @@ def test_background_rows_count():
     board = board_of(lambda s: 0.9, 4, max_rows=7, rows_per_state=3)
     assert board.look(np.eye(4, dtype=bool)).tolist() == [0, 1, -1, -1]
     assert board.n_rows == 6
+    # one row is left, which is not enough for another state
+    assert board.rows_left() == 0
 
 
 def test_a_deadline_in_the_past_shows_nothing():

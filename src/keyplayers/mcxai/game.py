@@ -89,8 +89,11 @@ class Board:
         self._absorb(packed, [row.tobytes() for row in packed], probabilities)
 
     def rows_left(self) -> int:
-        """Rows that the budget still allows."""
-        return 0 if time.perf_counter() > self.deadline else max(0, self.max_rows - self.n_rows)
+        """Rows that the budget still allows, for whole states."""
+        if time.perf_counter() > self.deadline:
+            return 0
+        left = max(0, self.max_rows - self.n_rows)
+        return left - left % self.rows_per_state
 
     def states(self, indices: Ints) -> Bools:
         """Masked players [B, n] of states seen."""
