@@ -202,6 +202,15 @@ def test_other_outputs_are_refused_with_the_shape_seen_and_wanted(predict, messa
         McXai(predict, baseline=0).explain(np.ones(2))
 
 
+@pytest.mark.filterwarnings("error")
+def test_infinite_scores_are_no_probabilities():
+    def predict(rows):
+        return np.where(rows == 0, np.inf, rows)
+
+    with pytest.raises(InputError, match="NaN or infinite scores in 1 of 2 rows"):
+        McXai(predict, baseline=0, output="logits").explain(np.ones(2))
+
+
 # 15. Labels only
 
 
