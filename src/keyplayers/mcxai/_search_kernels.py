@@ -38,14 +38,29 @@ def learn_pairs(members, sizes, drops, gains, pairs, seen, n_sweeps):
 
 
 @kernel
-def draw_pairs(pairs, seen, noise):
-    """The pairs [n, n], and where one was never seen a symmetric draw as wide as the noise [n, n] on top."""
+def draw_pairs(pairs, seen, gains, noise):
+    """The pairs [n, n], and where one was never seen a symmetric draw on top, as wide as the seen ones vary.
+
+    As long as hardly any was seen, a tenth of the largest gain [n] is the width. noise [n, n] standard normal.
+    """
     n = len(pairs)
+    total, squares, count = 0.0, 0.0, 0
+    largest = 0.0
+    for a in range(n):
+        largest = max(largest, abs(gains[a]))
+        for b in range(n):
+            if a != b and seen[a, b]:
+                total += pairs[a, b]
+                squares += pairs[a, b] ** 2
+                count += 1
+    width = 0.1 * largest
+    if count > 8:
+        width = math.sqrt(max(0.0, squares / count - (total / count) ** 2))
     drawn = pairs.copy()
     for a in range(n):
         for b in range(n):
             if not seen[a, b]:
-                drawn[a, b] += (noise[a, b] + noise[b, a]) / 2**0.5
+                drawn[a, b] += width * (noise[a, b] + noise[b, a]) / 2**0.5
     return drawn
 
 
@@ -139,6 +154,18 @@ def quality(action, parent, parents, players, bias, prior, pairs):
 
 
 @kernel
+def add(child, parent, player, parents, players, first, following, n_children, depths, pending):
+    """A new node, whose state is unknown so far."""
+    parents[child] = parent
+    players[child] = player
+    depths[child] = depths[parent] + 1
+    following[child] = first[parent]
+    first[parent] = child
+    n_children[parent] += 1
+    pending[child] = True
+
+
+@kernel
 def select(
     parents, players, n_visits, rewards, first, following, n_children, depths, stopped, pending, groups,
     group_visits, group_rewards, n_nodes, max_depth, exploration, widening, exponent, bias, prior, pairs,
@@ -178,13 +205,7 @@ def select(
                     if best < 0 or q > best_q or (q == best_q and tie_break[a] > tie_break[best]):
                         best = a
                         best_q = q
-            parents[n_nodes] = node
-            players[n_nodes] = best
-            depths[n_nodes] = depths[node] + 1
-            following[n_nodes] = first[node]
-            first[node] = n_nodes
-            n_children[node] += 1
-            pending[n_nodes] = True
+            add(n_nodes, node, best, parents, players, first, following, n_children, depths, pending)
             masked[best] = True
             return n_nodes, n_nodes + 1
         best = -1
@@ -264,14 +285,40 @@ def finish(
             back_up(leaf, -1, 0.0, parents, n_visits, rewards, groups, group_visits, group_rewards)
             continue
         if pending[leaf]:
-            enter(
-                leaf, begun[p], pending, groups, first_of, n_visits, rewards, group_visits, group_rewards
-            )  # fmt: skip
+            enter(leaf, begun[p], pending, groups, first_of, n_visits, rewards, group_visits, group_rewards)
             stopped[leaf] = ended[p] and lengths[p] == 0
         gained[p] = reward(depths[leaf] + lengths[p], depth, changes[p], ended[p], eta)
         back_up(leaf, 0, gained[p], parents, n_visits, rewards, groups, group_visits, group_rewards)
         n_starts[leaf] += 1
     return gained
+
+
+@kernel
+def graft(
+    order, indices, gained, n_nodes, parents, players, n_visits, rewards, n_starts, first, following, n_children,
+    depths, stopped, pending, groups, first_of, group_visits, group_rewards,
+):  # fmt: skip
+    """Enter a playout: all its states become nodes, its reward is backed up.
+
+    order: players, after the last of which the game is over. indices: board index of the state after each,
+    where orders share statistics. Writes: the node arrays. Returns: number of nodes.
+    """
+    node = 0
+    for step in range(len(order)):
+        child = first[node]
+        while child >= 0 and players[child] != order[step]:
+            child = following[child]
+        if child < 0:
+            child = n_nodes
+            n_nodes += 1
+            add(child, node, order[step], parents, players, first, following, n_children, depths, pending)
+        if pending[child]:
+            enter(child, indices[step], pending, groups, first_of, n_visits, rewards, group_visits, group_rewards)
+        node = child
+    stopped[node] = True
+    back_up(node, 1, gained, parents, n_visits, rewards, groups, group_visits, group_rewards)
+    n_starts[node] += 1
+    return n_nodes
 
 
 @kernel

@@ -108,21 +108,11 @@ class Playouts:
     def add(self, parent: int, player: int) -> int:
         """A new child, its state unknown so far."""
         child, self.n_nodes = self.n_nodes, self.n_nodes + 1
-        self.parents[child], self.players[child] = parent, player
-        self.depths[child] = self.depths[parent] + 1
-        self.following[child], self.first[parent] = self.first[parent], child
-        self.n_children[parent] += 1
-        self.pending[child] = True
-        return child
-
-    def enter(self, node: int, masked: Bools) -> None:
-        """A new node, whose state has been seen, joins the group of its state."""
-        index = int(self.game.look(masked[None])[0]) if self.rules.share_orders else -1
-        self.reserve_states()
-        kernels.enter(
-            node, index, self.pending, self.groups, self.first_of, self.n_visits, self.rewards, self.group_visits,
-            self.group_rewards,
+        kernels.add(
+            child, parent, player, self.parents, self.players, self.first, self.following, self.n_children,
+            self.depths, self.pending,
         )  # fmt: skip
+        return child
 
     def finish(self, leaves: Ints, begun: Ints, indices: Ints, lengths: Ints, ended: Bools) -> Floats:
         """Back up what playouts earned; see the kernel."""
@@ -277,22 +267,17 @@ def graft(playouts: Playouts, order: tuple[int, ...], index: int) -> None:
     if len(order) > rules.depth:
         return
     playouts.reserve(len(order))
-    node = 0
-    masked = np.zeros(game.n, dtype=bool)
-    for player in order:
-        masked[player] = True
-        child = int(playouts.first[node])
-        while child >= 0 and playouts.players[child] != player:
-            child = int(playouts.following[child])
-        if child < 0:
-            child = playouts.add(node, player)
-        if playouts.pending[child]:
-            playouts.enter(child, masked)
-        node = child
-    playouts.stopped[node] = True
     gained = kernels.reward(len(order), rules.depth, float(game.changes(np.array([index]))[0]), True, rules.eta)
-    playouts.back_up(node, 1, gained)
-    playouts.n_starts[node] += 1
+    indices = np.full(len(order), -1)
+    if rules.share_orders:
+        indices = game.look_at([tuple(sorted(order[: k + 1])) for k in range(len(order))])
+        playouts.reserve_states()
+    playouts.n_nodes = kernels.graft(
+        np.array(order), indices, gained, playouts.n_nodes, playouts.parents, playouts.players, playouts.n_visits,
+        playouts.rewards, playouts.n_starts, playouts.first, playouts.following, playouts.n_children,
+        playouts.depths, playouts.stopped, playouts.pending, playouts.groups, playouts.first_of,
+        playouts.group_visits, playouts.group_rewards,
+    )  # fmt: skip
     playouts.note(order, gained)
 
 
