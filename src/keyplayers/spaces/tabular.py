@@ -3,9 +3,9 @@
 Arrays in, arrays out; data frames in, data frames of the same library, columns and dtypes out.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -139,18 +139,64 @@ class TabularInstance:
             # where players are the columns in their order, no copy of the mask is needed
             wide = masked if self._in_order else masked[:, self.owner]
             return np.where(wide, tau, self.palette[0])
-        picks = [np.where(masked[:, player], 1 + backgrounds, 0) for player in self.owner]
-        if nw.dependencies.is_pandas_dataframe(self.palette):
-            import pandas as pd
+        wide = masked[:, self.owner].T
+        columns: list[Any] = [None] * len(wide)
+        blocks, others = self._parts
+        for places, values in blocks:
+            tau = values[:, 1:2] if self.n_backgrounds == 1 else values[:, 1 + backgrounds]
+            filled = np.where(wide[places], tau, values[:, :1])
+            if len(places) == len(columns) and nw.dependencies.is_pandas_dataframe(self.palette):
+                import pandas as pd
 
-            columns = {
-                name: self.palette[name].array.take(pick)
-                for name, pick in zip(self.palette.columns, picks, strict=True)
-            }
-            return pd.DataFrame(columns, copy=False)
-        frame = nw.from_native(self.palette, eager_only=True)
-        parts = {name: frame[name][pick.tolist()] for name, pick in zip(frame.columns, picks, strict=True)}
-        return nw.from_dict(parts).to_native()
+                return pd.DataFrame(filled.T, columns=self.palette.columns, copy=False)
+            for place, column in zip(places, filled, strict=True):
+                columns[place] = column
+        for place, take in others:
+            columns[place] = take(np.where(wide[place], 1 + backgrounds, 0))
+        return _frame_like(self.palette, columns)
+
+    @cached_property
+    def _parts(self) -> tuple[list[tuple[list[int], Any]], list[tuple[int, Callable[[Ints], Any]]]]:
+        """The palette's columns: those of a NumPy dtype as one array [C, 1 + R] for each dtype, and the others."""
+        by_dtype: dict[Any, list[int]] = {}
+        arrays: list[Any] = []
+        others: list[tuple[int, Callable[[Ints], Any]]] = []
+        for place, (array, take) in enumerate(_held(self.palette)):
+            arrays.append(array)
+            if array is None:
+                others.append((place, take))
+            else:
+                by_dtype.setdefault(array.dtype, []).append(place)
+        return [(places, np.stack([arrays[c] for c in places])) for places in by_dtype.values()], others
+
+
+def _held(frame: Any) -> Iterator[tuple[Any, Callable[[Ints], Any]]]:
+    """Every column of a frame: as a NumPy array, None where that would not keep its dtype; a way to take rows."""
+    if nw.dependencies.is_pandas_dataframe(frame):
+        for name, dtype in frame.dtypes.items():
+            held = frame[name].array
+            yield (np.asarray(held) if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else None), held.take
+        return
+    held_frame = nw.from_native(frame, eager_only=True)
+    for name, dtype in held_frame.schema.items():
+        series = held_frame[name]
+        plain = (dtype.is_numeric() and not dtype.is_decimal()) or dtype == nw.Boolean()
+        array = series.to_numpy() if plain and not series.is_null().any() else None
+        yield array, partial(_gather, series)
+
+
+def _gather(series: Any, picks: Ints) -> Any:
+    return series[picks.tolist()]
+
+
+def _frame_like(frame: Any, columns: list[Any]) -> Any:
+    """A frame of these columns in the library of another one."""
+    if nw.dependencies.is_pandas_dataframe(frame):
+        import pandas as pd
+
+        return pd.DataFrame(dict(zip(frame.columns, columns, strict=True)), copy=False)
+    like = nw.from_native(frame, eager_only=True)
+    return nw.from_dict(dict(zip(like.columns, columns, strict=True)), backend=like.implementation).to_native()
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +250,11 @@ class _Row:
         """Columns of the frame that hold categories."""
         if self.frame is None:
             return frozenset()
+        if nw.dependencies.is_pandas_dataframe(self.frame):
+            import pandas as pd
+
+            dtypes = self.frame.dtypes.items()
+            return frozenset(name for name, dtype in dtypes if isinstance(dtype, pd.CategoricalDtype))
         schema = nw.from_native(self.frame, eager_only=True).schema
         return frozenset(name for name, dtype in schema.items() if dtype in (nw.Categorical, nw.Enum))
 
@@ -268,19 +319,14 @@ class _Row:
 
 
 def _stack(frame: Any, names: list[Any], values: list[Any], taus: list[list[Any]]) -> Any:
-    columns = {}
-    for c, name in enumerate(names):
-        entries = [values[c], *(tau[c] for tau in taus)]
-        if nw.dependencies.is_pandas_dataframe(frame):
-            columns[name] = _pandas_column(frame[name].dtype, name, entries)
-        else:
-            series = nw.from_native(frame, eager_only=True)[name]
-            columns[name] = _narwhals_column(series, name, entries)
+    entries = list(zip(values, *taus, strict=True))
     if nw.dependencies.is_pandas_dataframe(frame):
-        import pandas as pd
-
-        return pd.DataFrame(columns)
-    return nw.from_dict(columns).to_native()
+        dtypes = frame.dtypes.tolist()
+        columns = [_pandas_column(d, n, list(e)) for d, n, e in zip(dtypes, names, entries, strict=True)]
+    else:
+        held = nw.from_native(frame, eager_only=True)
+        columns = [_narwhals_column(held[n], n, list(e)) for n, e in zip(names, entries, strict=True)]
+    return _frame_like(frame, columns)
 
 
 def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
@@ -294,6 +340,8 @@ def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
                 f"{', '.join(map(repr, dtype.categories[:10]))}"
             )
         return pd.array(entries, dtype=dtype)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and all(isinstance(e, float) for e in entries):
+        return np.array(entries, dtype=dtype)
     whole = pd.api.types.is_integer_dtype(dtype)
     if whole and any(_missing(e) or float(e) != int(e) for e in entries):
         # a column of integers is promoted where its baseline is a fraction or missing
