@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels of the search over sets and of the game tree. Arrays only; see sets.py and search.py."""
+"""Kernels of the game tree. Arrays only; see search.py."""
 
 import math
 
@@ -7,135 +7,6 @@ import numpy as np
 from numba import njit
 
 kernel = njit(cache=True, nogil=True)
-
-
-@kernel
-def learn_pairs(members, sizes, drops, gains, pairs, seen, n_sweeps):
-    """Fit drop(S) ~ sum of gains + sum of pairs by Kaczmarz steps: each state's residual is shared out evenly
-    over its pairs, which tends to the interpolating solution of least norm.
-
-    members [M, k] players of a state, sizes [M], drops [M]. Writes: pairs [n, n], seen [n, n].
-    """
-    for _sweep in range(n_sweeps):
-        for s in range(len(sizes)):
-            k = sizes[s]
-            if k < 2:
-                continue
-            predicted = 0.0
-            for i in range(k):
-                predicted += gains[members[s, i]]
-                for j in range(i):
-                    predicted += pairs[members[s, i], members[s, j]]
-            step = (drops[s] - predicted) / (k * (k - 1) / 2)
-            for i in range(k):
-                a = members[s, i]
-                for j in range(i):
-                    b = members[s, j]
-                    pairs[a, b] += step
-                    pairs[b, a] += step
-                    seen[a, b] = True
-                    seen[b, a] = True
-
-
-@kernel
-def draw_pairs(pairs, seen, gains, noise):
-    """The pairs [n, n], and where one was never seen a symmetric draw on top, as wide as the seen ones vary.
-
-    As long as hardly any was seen, a tenth of the largest gain [n] is the width. noise [n, n] standard normal.
-    """
-    n = len(pairs)
-    total, squares, count = 0.0, 0.0, 0
-    largest = 0.0
-    for a in range(n):
-        largest = max(largest, abs(gains[a]))
-        for b in range(n):
-            if a != b and seen[a, b]:
-                total += pairs[a, b]
-                squares += pairs[a, b] ** 2
-                count += 1
-    width = 0.1 * largest
-    if count > 8:
-        width = math.sqrt(max(0.0, squares / count - (total / count) ** 2))
-    drawn = pairs.copy()
-    for a in range(n):
-        for b in range(n):
-            if not seen[a, b]:
-                drawn[a, b] += width * (noise[a, b] + noise[b, a]) / 2**0.5
-    return drawn
-
-
-@kernel
-def beam_sets(gains, pairs, size, width, codes, known):
-    """The sets of `size` players that the surrogate expects to drop the margin most, best first.
-
-    codes [n] random 64-bit numbers: a set's code is the sum of its players'. known [S] sorted codes of sets
-    that are not wanted. Returns: sets [R, size], expected drops [R], R <= width.
-    """
-    n = len(gains)
-    beam = np.zeros((1, size), dtype=np.int64)
-    scores = np.zeros(1)
-    beam_codes = np.zeros(1, dtype=np.int64)
-    slopes = np.empty((1, n))
-    slopes[0] = gains
-    for level in range(size):
-        new_scores = np.full(width, -np.inf)
-        new_codes = np.zeros(width, dtype=np.int64)
-        parents = np.full(width, -1, dtype=np.int64)
-        added = np.full(width, -1, dtype=np.int64)
-        filled = 0
-        last = level == size - 1
-        for b in range(len(scores)):
-            for a in range(n):
-                score = scores[b] + slopes[b, a]
-                if score <= new_scores[width - 1]:
-                    continue
-                held = False
-                for i in range(level):
-                    if beam[b, i] == a:
-                        held = True
-                        break
-                if held:
-                    continue
-                code = beam_codes[b] + codes[a]
-                for i in range(filled):
-                    if new_codes[i] == code:
-                        held = True
-                        break
-                if held:
-                    continue
-                if last and len(known) > 0:
-                    at = np.searchsorted(known, code)
-                    if at < len(known) and known[at] == code:
-                        continue
-                slot = min(filled, width - 1)
-                while slot > 0 and new_scores[slot - 1] < score:
-                    new_scores[slot] = new_scores[slot - 1]
-                    new_codes[slot] = new_codes[slot - 1]
-                    parents[slot] = parents[slot - 1]
-                    added[slot] = added[slot - 1]
-                    slot -= 1
-                new_scores[slot] = score
-                new_codes[slot] = code
-                parents[slot] = b
-                added[slot] = a
-                filled = min(filled + 1, width)
-        new_beam = np.zeros((filled, size), dtype=np.int64)
-        new_slopes = np.empty((filled, n))
-        for r in range(filled):
-            p = parents[r]
-            for i in range(level):
-                new_beam[r, i] = beam[p, i]
-            new_beam[r, level] = added[r]
-            if not last:
-                for a in range(n):
-                    new_slopes[r, a] = slopes[p, a] + pairs[added[r], a]
-        beam = new_beam
-        slopes = new_slopes
-        scores = new_scores[:filled]
-        beam_codes = new_codes[:filled]
-        if filled == 0:
-            break
-    return beam, scores
 
 
 @kernel
@@ -212,6 +83,9 @@ def select(
         best_score = -np.inf
         child = first[node]
         while child >= 0:
+            if n_visits[child] == 0:  # rows ran out before its first playout did
+                best = child
+                break
             if len(groups) and not pending[child]:
                 mean = group_rewards[groups[child]] / group_visits[groups[child]]
             else:
@@ -253,15 +127,17 @@ def reward(n_actions, depth, change, ended, eta):
 
 @kernel
 def enter(node, index, pending, groups, first_of, n_visits, rewards, group_visits, group_rewards):
-    """A new node's state is known, its board index is given: the node joins the group of its state.
+    """A new node's state is known: the node joins the group of its state, whose board index is given (-1: none).
 
     first_of [M], where orders share statistics: first node of a state, -1: none.
     """
     pending[node] = False
     if len(groups):
-        if first_of[index] < 0:
-            first_of[index] = node
-        group = first_of[index]
+        group = node
+        if index >= 0:
+            if first_of[index] < 0:
+                first_of[index] = node
+            group = first_of[index]
         groups[node] = group
         group_visits[group] += n_visits[node]
         group_rewards[group] += rewards[node]

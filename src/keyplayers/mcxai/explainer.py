@@ -20,13 +20,14 @@ from .predictor import Output, Predictor
 from .reading import GameReading, GameTrees
 from .scorer import Scorer
 from .search import Playouts, Rules, graft, play, replay, survey
-from .sets import Seek, in_order, seek_sets
+from .seek import seek_sets
+from .sets import Seek, in_order
 from .surrogate import SURROGATES, Surrogate, make_quality
 
 # Rows that "auto" allows: enough for the smallest sets on every problem of the benchmark, most use far fewer
 ROWS, ROWS_PER_PLAYER, FEW_PLAYERS = 600, 4, 64
 # rows without a smaller set after which the search for sets stops, in the first game and in its continuation
-PATIENCE, PATIENCE_AFTER = 150, 40
+PATIENCE, PATIENCE_AFTER = 100, 30
 # widening "auto": (c, alpha); see docs/search.md
 WIDENING = (1.0, 0.5)
 # rows for the tree search with max_evals "auto", in the first game and in its continuation

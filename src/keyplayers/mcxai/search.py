@@ -28,7 +28,7 @@ SURVEYED = 16
 REPLAYS, REPLAYS_PER_STATE = 200, 4
 # prefixes of a roll-out that the model sees at a time, where roll-outs go in blocks: few waste few rows
 # beyond the end of a game, many make few calls
-PREFIXES = 2
+PREFIXES = 3
 
 
 @dataclass(frozen=True)
