@@ -18,6 +18,7 @@ Loops hold no calls with array arguments: numba counts references at each, which
 
 import math
 
+import numpy as np
 from numba import njit
 
 kernel = njit(cache=True, nogil=True)
@@ -331,7 +332,7 @@ def send_logs(vector, potentials, cell, n_child, n_parent, out, row):
 
 @kernel
 def log_sum(logs, row, n_states, without):
-    """Log-sum-exp over a row but for one state."""
+    """Log-sum-exp over a row but for one state (n_states: over all of them)."""
     highest = -math.inf
     for x in range(n_states):
         if x != without:
@@ -369,7 +370,7 @@ def price_general(
     """
     one = 0.0 if in_logs else 1.0
     spare = messages.shape[0] - 1  # a row for messages that are not kept
-    n_target = n_states[0]
+    n_target = np.int64(n_states[0])
     for i in range(tape.shape[0]):
         move = tape[i]
         if move == BACK:
@@ -459,7 +460,7 @@ def price_general(
         for j in range(n_asked):
             total, log_total = 0.0, 0.0
             if in_logs:
-                log_total = log_sum(asked, j, n_target, -1)
+                log_total = log_sum(asked, j, n_target, n_target)
                 impossible = log_total == -math.inf
             else:
                 for x in range(n_target):

@@ -363,9 +363,12 @@ def bethe_log_partition(field, messages, max_product):
     for v in range(field.n_states.size):
         begin, end = field.prior_offsets[v], field.prior_offsets[v + 1]
         _log_totals(field, v, messages, totals[begin:end], n_zeros[begin:end])
-        for k in range(end - begin):
+        local = -np.inf
+        for k in range(field.n_states[v]):
             row[k] = -np.inf if n_zeros[begin + k] else totals[begin + k]
-        local = row[: end - begin].max() if max_product else _log_sum_exp(row, end - begin)
+            local = max(local, row[k])
+        if not max_product:
+            local = _log_sum_exp(row, field.n_states[v])
         result += local * (1 - (field.offsets[v + 1] - field.offsets[v]))
     cavity = np.empty(field.width)
     for v in range(field.n_states.size):
@@ -373,7 +376,7 @@ def bethe_log_partition(field, messages, max_product):
             back = field.reverse[slot]
             if back < slot:
                 continue
-            u = field.neighbours[slot]
+            u = np.int64(field.neighbours[slot])  # of the same type as v: one compilation
             _cavity(field, v, field.message_offsets[back], messages, totals, n_zeros, cavity)
             table = field.tables[slot]
             p = table >> 1

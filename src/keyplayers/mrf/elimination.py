@@ -100,7 +100,9 @@ def find_elimination(mrf: MarkovRandomField, *, max_entries: int) -> Elimination
 
     fixed = fixed_variables(mrf)
     edges = mrf.edges[~fixed[mrf.edges].any(axis=1)]
-    offsets, neighbours, _, _ = index_slots(edges, np.zeros(len(edges), dtype=np.int32), mrf.n_variables)
+    tables = np.zeros(len(edges), dtype=np.int32)
+    edges.flags.writeable = tables.flags.writeable = False  # as those of a field, or the kernel compiles anew
+    offsets, neighbours, _, _ = index_slots(edges, tables, mrf.n_variables)
     fallen, remains = peel(offsets, neighbours)
     core = edges[remains[edges].all(axis=1)]
     hopeless = _lower_bound(core, mrf.n_states, max_entries)
