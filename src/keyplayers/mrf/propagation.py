@@ -38,6 +38,7 @@ _PATIENCE = 50
 _PROGRESS = 0.9
 # The dampings that "auto" tries, one after the other.
 _DAMPINGS = (0.5, 0.9)
+# What a sweep is given that need not say by how much each message changed.
 _NO_CHANGES = np.empty(0)
 # Directed edges below which a sweep is too short to be shared between threads.
 _SLOTS_PER_THREAD = 2**17
