@@ -45,6 +45,16 @@ def test_a_sentence_a_table_and_a_summary(cli, edges):
     assert "warning: what is explained is belief propagation on a graph with cycles" in done.err
 
 
+def test_an_observed_target_gets_its_sentence_and_no_table_of_zeros(cli, edges):
+    done = cli("explain", edges, *FLAGS, "--target", "ann")
+    assert done.status == 0
+    sentence = "The field believes that ann is fraud (1), because that was observed; nothing else can change it."
+    assert done.out.strip() == sentence
+    assert "warning: 'ann' is observed, so nothing else can change what is believed of it" in done.err
+    found = json.loads(cli("explain", edges, *FLAGS, "--target", "ann", "--json").out)
+    assert [(row["name"], row["value"]) for row in found["players"]] == [("bob", 0), ("cy", 0), ("dan", 0)]
+
+
 def test_json_is_the_explanation_in_python(cli, edges, expected):
     done = cli("explain", edges, *FLAGS, "--target", "dan", "--exact", "--json", "--quiet")
     assert done.err == ""

@@ -7,6 +7,7 @@ import keyplayers as kp
 from keyplayers.graphshapley import enumeration
 from keyplayers.graphshapley.enumeration import count_coalitions
 from keyplayers.mrf.neighbourhood import ball
+from keyplayers.progress import Deadline, TimeIsUp
 from tests.oracles import subtrees
 from tests.random_fields import PlainField, random_plain_field
 
@@ -340,6 +341,26 @@ def test_beliefs_that_contradict_the_coalitions_are_refused():
     mrf = PlainField([[1, 1], [1, 0], [1, 0]], [(0, 1), (1, 2)], [[[1, 1], [1, 1]], [[0, 1], [1, 0]]]).mrf
     with pytest.raises(kp.ContradictionError):
         kp.GraphShapley(mrf).explain(0)
+
+
+def test_counting_hears_a_deadline(monkeypatch):
+    complete = kp.MarkovRandomField.from_edges([(a, b) for b in range(12) for a in range(b)], homophily=0.7)
+    around = ball(complete, 0, 1)
+    monkeypatch.setattr(enumeration, "_COUNTED_AT_ONCE", 1000)
+    rounds = 0
+
+    def stopped():
+        nonlocal rounds
+        rounds += 1
+        return rounds == 4
+
+    with pytest.raises(TimeIsUp):
+        count_coalitions(around, 10**8, Deadline(stopped=stopped))
+    assert rounds == 4
+    assert count_coalitions(around, 900, Deadline(0.0)) == 901  # done before anybody could stop it
+    explainer = kp.GraphShapley(complete, radius=1, method="enumeration", max_evals=10**8)
+    with pytest.raises(TimeIsUp):  # 12^10 coalitions: counting them takes minutes
+        explainer.explain(0, progress=Deadline(0.0))
 
 
 def test_a_budget_beyond_counting_starts_at_once_and_ends_partial(monkeypatch):

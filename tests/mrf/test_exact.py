@@ -11,6 +11,7 @@ from keyplayers.mrf.generators import (
     star_field,
     tree_field,
 )
+from tests.oracles.elimination import cheapest_elimination
 from tests.oracles.fields import flood
 from tests.random_fields import random_plain_field
 
@@ -213,7 +214,51 @@ def test_what_is_too_large_is_refused_with_its_width():
         kp.exact_marginals(field)
 
 
-@pytest.mark.parametrize("field", [chain_field(10), grid_field(4, 4), grid_field(5, 5)])
+@pytest.mark.parametrize("seed", range(60))
+def test_what_no_order_can_do_is_refused_with_true_lower_bounds(seed):
+    rng = np.random.default_rng(seed)
+    n_states = rng.integers(2, 5, 6)
+    pairs = [(a, b) for b in range(6) for a in range(b)]
+    edges = [pairs[i] for i in rng.permutation(len(pairs))[: rng.integers(8, 16)]]
+    cheapest = cheapest_elimination(n_states.tolist(), edges)
+    field = from_edges(
+        edges, [np.ones(k) for k in n_states], potential=[np.ones(n_states[[a, b]]) for a, b in edges]
+    )
+    n_proven = 0
+    for max_entries in (7, 15, 30, 60, 120, 240, 480):
+        bound = kp.treewidth_bound(field, max_entries=max_entries)
+        assert bound.exceeded or max_entries >= cheapest.all_tables
+        if bound.proven:
+            n_proven += 1
+            assert bound.exceeded
+            assert bound.width <= cheapest.width
+            assert np.log10(max_entries) < bound.log10_table <= np.log10(cheapest.largest_table) + 1e-9
+            assert bound.log10_entries <= np.log10(cheapest.all_tables)
+    assert n_proven > 0
+
+
+def test_a_part_that_is_too_dense_is_refused_without_an_order():
+    # a clique of 40 somewhere in a large ring, and one of 90 elsewhere
+    cliques = [(a + shift, b + shift) for n, shift in ((40, 0), (90, 200)) for b in range(n) for a in range(b - 1)]
+    field = from_edges([*cliques, *((v, v + 1) for v in range(1000))], homophily=0.7)
+    bound = kp.treewidth_bound(field)
+    assert (bound.width, bound.proven, bound.exceeded) == (89, True, True)
+    assert bound.log10_table == pytest.approx(90 * np.log10(2))
+    message = r"any order of elimination comes to a table over 90 variables or more \(treewidth at least 89\)"
+    with pytest.raises(kp.TooLargeError, match=message):
+        kp.exact_marginals(field)
+    assert not kp.treewidth_bound(field.observe(dict.fromkeys([*range(30), *range(200, 280)], 0))).exceeded
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        chain_field(10),
+        grid_field(4, 4),
+        grid_field(5, 5),
+        from_edges([(a, b) for b in range(7) for a in range(b)], homophily=0.7),
+    ],
+)
 def test_the_limit_is_on_all_tables_together(field):
     needed = round(10 ** kp.treewidth_bound(field).log10_entries)
     kp.exact_marginals(field, max_entries=needed)

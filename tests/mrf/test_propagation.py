@@ -107,14 +107,14 @@ def test_a_hub_costs_a_few_sweeps_and_not_one_per_neighbour(schedule, potential)
 def test_sweeps_of_a_residual_run_count_messages(monkeypatch):
     mrf = random_field(n=40, e=90)
     sent = 0
-    kernel = propagation.kernels._send_ratio.py_func
+    kernel = propagation.kernels.send_ratios
 
-    def counting(field, v, *rest):
+    def counting(field, order, *rest):
         nonlocal sent
-        sent += field.offsets[v + 1] - field.offsets[v]
-        return kernel(field, v, *rest)
+        sent += (field.offsets[order + 1] - field.offsets[order]).sum()
+        return kernel(field, order, *rest)
 
-    monkeypatch.setattr(propagation.kernels, "_send_ratio", counting)
+    monkeypatch.setattr(propagation.kernels, "send_ratios", counting)
     monkeypatch.setattr(propagation.kernels, "residual_sweep", propagation.kernels.residual_sweep.py_func)
     state = kp.belief_propagation(mrf, schedule="residual")
     most = np.diff(mrf.slots.offsets).max()

@@ -176,13 +176,13 @@ def _find_beliefs(
 
 
 def print_players(found: "Explanation[SubtreeGame]", top: int) -> None:
-    """The most important players as a table; equal ones share a row."""
+    """The most important players as a table; equal ones share a row. Zeros of an observed target say nothing."""
     import numpy as np
 
     from ..graphshapley.record import first_of_groups, name_group
 
     game = found.structure
-    if not len(found):
+    if not len(found) or game.target_observed:
         return
     rows_of_all = first_of_groups(game)
     shown = rows_of_all[:top]

@@ -13,14 +13,17 @@ maximum 1 every number met on the way is therefore 0 or at least exp(-sum of the
 K^n: the caller checks that once. Where it is too much, messages and maps are rescaled on the way (two states), or
 logarithms are kept.
 
-Loops hold no calls with array arguments: numba counts references at each, which costs more than most of them do.
+Loops over coalitions hold no calls with array arguments but inlined ones: numba counts references at each, which
+costs more than most of them do.
 """
 
 import math
 
+import numpy as np
 from numba import njit
 
 kernel = njit(cache=True, nogil=True)
+inlined = njit(cache=True, nogil=True, inline="always")
 
 BACK = -1
 
@@ -189,6 +192,22 @@ def zero_matters(q, p, code):
     return q == 0.0 and (code != NEG_CROSS_ENTROPY or p > 0.0)
 
 
+@inlined
+def replay(move, size, stack, parents, taken, position, neighbours, senders):
+    """Let a member join or go. Writes: stack, parents, taken, position. Returns the new size."""
+    if move == BACK:
+        size -= 1
+        position[stack[size]] = -1
+    else:
+        v = neighbours[move]
+        stack[size] = v
+        parents[size] = position[senders[move]]
+        taken[size] = move
+        position[v] = size
+        size += 1
+    return size
+
+
 @kernel
 def price_binary(
     tape, worths, size, stack, parents, taken, position, is_leaf, neighbours, senders, phi, psi, wants_split,
@@ -217,16 +236,9 @@ def price_binary(
     p0, p1 = (p_minor, 1.0 - p_minor) if minor == 0 else (1.0 - p_minor, p_minor)
     for i in range(tape.shape[0]):
         move = tape[i]
+        size = replay(move, size, stack, parents, taken, position, neighbours, senders)
         if move == BACK:
-            size -= 1
-            position[stack[size]] = -1
             continue
-        v = neighbours[move]
-        stack[size] = v
-        parents[size] = position[senders[move]]
-        taken[size] = move
-        position[v] = size
-        size += 1
 
         # up: messages, and for each member the product of its children's and of its later siblings' messages
         for k in range(size):
@@ -331,7 +343,7 @@ def send_logs(vector, potentials, cell, n_child, n_parent, out, row):
 
 @kernel
 def log_sum(logs, row, n_states, without):
-    """Log-sum-exp over a row but for one state."""
+    """Log-sum-exp over a row but for one state (n_states: over all of them)."""
     highest = -math.inf
     for x in range(n_states):
         if x != without:
@@ -369,19 +381,12 @@ def price_general(
     """
     one = 0.0 if in_logs else 1.0
     spare = messages.shape[0] - 1  # a row for messages that are not kept
-    n_target = n_states[0]
+    n_target = np.int64(n_states[0])
     for i in range(tape.shape[0]):
         move = tape[i]
+        size = replay(move, size, stack, parents, taken, position, neighbours, senders)
         if move == BACK:
-            size -= 1
-            position[stack[size]] = -1
             continue
-        v = neighbours[move]
-        stack[size] = v
-        parents[size] = position[senders[move]]
-        taken[size] = move
-        position[v] = size
-        size += 1
 
         # up: messages, and what the later siblings send
         for k in range(size):
@@ -459,7 +464,7 @@ def price_general(
         for j in range(n_asked):
             total, log_total = 0.0, 0.0
             if in_logs:
-                log_total = log_sum(asked, j, n_target, -1)
+                log_total = log_sum(asked, j, n_target, n_target)
                 impossible = log_total == -math.inf
             else:
                 for x in range(n_target):

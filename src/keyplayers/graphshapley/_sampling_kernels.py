@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numba import njit
 
+# numba compiles a callee anew for every literal in a call (0, True), but not for np.int64(0).
 kernel = njit(cache=True, nogil=True)
 
 SYMMETRIC_KL, NEG_CROSS_ENTROPY, LOG_ODDS, PROBABILITY, CONTRAST = range(5)
@@ -503,7 +504,7 @@ def evaluate(n_rows, rows, field, linear, game, work, gains):
     for x in range(k_target):  # the target's own row is free: no rest depends on it
         without[0, x] = log_priors[0, x] + sums[0, x] if zeros[0, x] == 0 else -np.inf
         meets_zero |= without[0, x] == -np.inf
-    worth, way = worths_of(without, 0, k_target, game, shares)
+    worth, way = worths_of(without, np.int64(0), k_target, game, shares)
     down_pass(n_rows, rows, field, linear, work)
     flatten_pass(n_rows, rows, field, linear, work)
     for row in range(1, n_rows):
@@ -579,10 +580,13 @@ def average_ways_in(n_rows, rows, core, inside, ways_in, field, game, work, gain
         if row == top:
             if n_apart * n_ways[top] == 1:
                 continue  # there is no other way
-            gains[row, :] = 0.0
+            gains[row, 0] = 0.0
+            gains[row, 1] = 0.0
+            gains[row, 2] = 0.0
         else:
-            add_gain(row, v, row, 1.0 / n_out, False, ways_in[v], field, game, work, gains)
-        add_gain(row, v, top, 1.0 / (n_apart * n_ways[top]), True, ways_in[v], field, game, work, gains)
+            add_gain(row, v, row, 1.0 / n_out, np.bool_(False), ways_in[v], field, game, work, gains)
+        share = 1.0 / (n_apart * n_ways[top])
+        add_gain(row, v, top, share, np.bool_(True), ways_in[v], field, game, work, gains)
 
 
 @kernel
@@ -612,12 +616,12 @@ def add_gain(row, v, branch, share, whole, table, field, game, work, gains):
     shares = np.empty(n_states[0])
     branch = branch if work[3][branch] else 0  # what says nothing by the edge drawn may do so by another
     base, base_way = worths_of(without, branch, n_states[0], game, shares)
-    hang_on_target(row, v, branch, whole, True, table, field, work)
+    hang_on_target(row, v, branch, whole, np.bool_(True), table, field, work)
     worth, way = worths_of(logits, row, n_states[0], game, shares)
     gains[row, 0] += share * (worth - base)
     gains[row, 2] += share * (way - base_way)
     if not uniform[v]:
-        hang_on_target(row, v, branch, whole, False, table, field, work)
+        hang_on_target(row, v, branch, whole, np.bool_(False), table, field, work)
         gains[row, 1] += share * (worth - worths_of(logits, row, n_states[0], game, shares)[0])
 
 
@@ -692,11 +696,12 @@ def sample(
         if ways_in.shape[0]:
             average_ways_in(n_rows, rows, core, chain[1], ways_in, field, game, work, gains)
         if counter[0] == n_batches * counter[1]:
-            for b in range(n_batches // 2):
-                batch_sums[b] = batch_sums[2 * b] + batch_sums[2 * b + 1]
-                batch_visits[b] = batch_visits[2 * b] + batch_visits[2 * b + 1]
-            batch_sums[n_batches // 2 :] = 0.0
-            batch_visits[n_batches // 2 :] = 0.0
+            for sums in (batch_sums, batch_visits):
+                for v in range(sums.shape[1]):
+                    for b in range(n_batches // 2):
+                        sums[b, v] = sums[2 * b, v] + sums[2 * b + 1, v]
+                    for b in range(n_batches // 2, n_batches):
+                        sums[b, v] = 0.0
             counter[1] *= 2
         b = counter[0] // counter[1]
         counter[0] += 1

@@ -35,17 +35,17 @@ class Engine:
 
     name: str
     # None where it can play, else why not, with what to change
-    refuses: Callable[[Game, Request], str | None]
+    refuses: Callable[[Game, Request, Progress], str | None]
     # why "auto" takes it, once it does not refuse
     reason: Callable[[Game, Request], str]
     play: Callable[[Game, Request, RandomState, Progress], EngineResult]
 
 
-def _enumeration_refuses(game: Game, request: Request) -> str | None:
+def _enumeration_refuses(game: Game, request: Request, progress: Progress) -> str | None:
     from .enumeration import count_coalitions, too_many
 
     limit = request.enumeration_limit
-    if count_coalitions(game.ball, limit) > limit:
+    if count_coalitions(game.ball, limit, progress) > limit:
         return too_many(game.ball, limit)
     return None
 
@@ -65,7 +65,7 @@ def _enumerate(game: Game, request: Request, random_state: RandomState, progress
     )
 
 
-def _convolution_refuses(game: Game, request: Request) -> str | None:
+def _convolution_refuses(game: Game, request: Request, progress: Progress) -> str | None:
     from .convolution import why_not
 
     if request.keep_coalitions:
@@ -84,7 +84,7 @@ def _convolve(game: Game, request: Request, random_state: RandomState, progress:
     return convolve_game(game, progress=progress)
 
 
-def _sampling_refuses(game: Game, request: Request) -> str | None:
+def _sampling_refuses(game: Game, request: Request, progress: Progress) -> str | None:
     return "sampling does not list coalitions; only enumeration does" if request.keep_coalitions else None
 
 
@@ -120,8 +120,8 @@ ENGINES = {
 METHODS = ("auto", *ENGINES)
 
 
-def choose_engine(game: Game, method: str, request: Request) -> tuple[Engine, str]:
-    """The engine that plays, and why.
+def choose_engine(game: Game, method: str, request: Request, progress: Progress) -> tuple[Engine, str]:
+    """The engine that plays, and why; `progress` is told where that takes counting.
 
     Raises
     ------
@@ -133,11 +133,11 @@ def choose_engine(game: Game, method: str, request: Request) -> tuple[Engine, st
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     asked = list(ENGINES.values()) if method == "auto" else [ENGINES[method]]
-    if method == "auto" and _convolution_refuses(game, request) is None:
+    if method == "auto" and _convolution_refuses(game, request, progress) is None:
         request = replace(request, max_enumerated=_MAX_ENUMERATED_BESIDE_CONVOLUTION)
     refusals = []
     for engine in asked:
-        refusal = engine.refuses(game, request)
+        refusal = engine.refuses(game, request, progress)
         if refusal is None:
             return engine, engine.reason(game, request) if method == "auto" else "asked for"
         refusals.append(refusal)

@@ -27,7 +27,7 @@ from .worth import CONTRAST, LOG_ODDS, LOG_ZERO, Worth, replaces_zero, worth_of
 MAX_LINEAR_RANGE = 650.0
 # What a bound on log10 of a count may be off by.
 _ROUNDING = 1e-6
-# Coalitions counted before Ctrl-C is heard again: a tenth of a second.
+# Coalitions counted before progress moves and Ctrl-C is heard again: a tenth of a second.
 _COUNTED_AT_ONCE = 2**24
 # Coalitions beyond which nobody waits for a count before their worths are computed: some seconds.
 MAX_COUNTED = 2**30
@@ -37,10 +37,10 @@ _BLOCK_MOVES = 2**14
 _BLOCK_MEMBERS = 2**18
 
 
-def count_coalitions(ball: Ball, limit: int) -> int:
+def count_coalitions(ball: Ball, limit: int, progress: Progress | None = None) -> int:
     """How many coalitions the ball has, or more than `limit` where there are more: a quick walk without worths.
 
-    Beyond `MAX_COUNTED` the walk ends and the number is that + 1.
+    Beyond `MAX_COUNTED` the walk ends and the number is that + 1. What `progress` raises ends it, too.
     """
     if ball.log10_tree_coalitions > math.log10(limit + 1) + _ROUNDING:
         return limit + 1
@@ -48,8 +48,15 @@ def count_coalitions(ball: Ball, limit: int) -> int:
         return min(_count_subtrees(ball.parents.tolist()) - 1, limit + 1)
     limit = min(limit, MAX_COUNTED)
     search = _Search.of(ball.field, 0)
-    while not search.done and search.n_seen <= limit:
-        search.advance(min(limit, search.n_seen + _COUNTED_AT_ONCE))
+    progress = progress or Silent()
+    progress.begin("counting coalitions")
+    while True:
+        before = search.n_seen
+        search.advance(min(limit, before + _COUNTED_AT_ONCE))
+        if search.done or search.n_seen > limit:
+            break
+        progress.advance(search.n_seen - before)  # a short count tells nothing: nobody can stop it
+    progress.end()
     return search.n_seen
 
 
@@ -91,12 +98,12 @@ def enumerate_coalitions(
     ball = game.ball
     if ball.n_variables == 1:
         return EngineResult.zeros(0)
-    n_coalitions = count_coalitions(ball, max_evals)
+    progress = progress or Silent()
+    n_coalitions = count_coalitions(ball, max_evals, progress)
     counted = ball.is_tree or n_coalitions <= MAX_COUNTED
     if n_coalitions > max_evals or (keep_table and not counted):
         raise TooLargeError(too_many(ball, max_evals))
     walk = _Walk.begin(game, n_coalitions if keep_table else 0)
-    progress = progress or Silent()
     progress.begin("coalitions", n_coalitions if counted else None)
     interrupted = False
     try:

@@ -187,7 +187,7 @@ class GraphShapley:
             result = EngineResult.zeros(around.n_variables - 1)
             engine, reason = "none", "the target is observed: no coalition can change its belief"
         else:
-            chosen, reason = choose_engine(game, self.method, self.request)
+            chosen, reason = choose_engine(game, self.method, self.request, progress)
             result, engine = chosen.play(game, self.request, random_state, progress), chosen.name
         return self._tell(game, result, engine, reason, observed, n_dropped, random_state)
 

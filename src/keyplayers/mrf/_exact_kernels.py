@@ -195,7 +195,7 @@ def _project(table, sizes, strides, n_axes, out, maximise):
     """Sum (in logarithms) or maximise a table over the axes whose stride is 0. Writes: out."""
     out[:] = -np.inf
     digits = np.zeros(n_axes, np.int64)
-    at = 0
+    at = np.int64(0)  # a literal would be compiled for
     for j in range(table.shape[0]):
         out[at] = max(out[at], table[j])
         at = _advance(digits, sizes, strides, n_axes, at)
@@ -203,7 +203,7 @@ def _project(table, sizes, strides, n_axes, out, maximise):
         return
     sums = np.zeros(out.shape[0])
     digits[:] = 0
-    at = 0
+    at = np.int64(0)
     for j in range(table.shape[0]):
         if table[j] != -np.inf:
             sums[at] += np.exp(table[j] - out[at])

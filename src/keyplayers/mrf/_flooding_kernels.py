@@ -224,10 +224,12 @@ def flood_states(firsts, seconds, codes, potentials, forth, back, totals, mantis
                 row = cavity[k * size : k * size + n]
                 for i in range(n):
                     row[i] /= arrived[i]
-            norm[:n] = 0.0
+            for i in range(n):
+                norm[i] = 0.0
             for j in range(n_states):
                 row = out[j * size : j * size + n]
-                row[:] = 0.0
+                for i in range(n):
+                    row[i] = 0.0
                 for k in range(n_states):
                     weights = cavity[k * size : k * size + n]
                     if shared:
@@ -266,7 +268,8 @@ def flood_states(firsts, seconds, codes, potentials, forth, back, totals, mantis
             for i in range(n):
                 factor[i] = max(factor[i], high[i] / low[i])
             if damping > 0.0:
-                norm[:n] = 0.0
+                for i in range(n):
+                    norm[i] = 0.0
                 for j in range(n_states):
                     for i in range(n):
                         at = j * size + i
@@ -282,7 +285,8 @@ def flood_states(firsts, seconds, codes, potentials, forth, back, totals, mantis
                 receivers, outgoing = firsts, back
             out = sent[direction]
             for j in range(n_states):
-                outgoing[j, start : start + n] = out[j * size : j * size + n]
+                for i in range(n):
+                    outgoing[j, start + i] = out[j * size + i]
             for i in range(n):
                 v = receivers[start + i]
                 for j in range(n_states):
@@ -291,7 +295,11 @@ def flood_states(firsts, seconds, codes, potentials, forth, back, totals, mantis
                         product *= SCALE
                         shifts[v, j] -= 1
                     mantissas[v, j] = product
-    return change.max(), factor.max()
+    largest, greatest = 0.0, 1.0
+    for i in range(size):
+        largest = max(largest, change[i])
+        greatest = max(greatest, factor[i])
+    return largest, greatest
 
 
 @kernel

@@ -259,7 +259,7 @@ def _encode_arrow(source: Any, target: Any) -> tuple[list[Any], Ints] | None:
     both = pa.concat_arrays(columns).dictionary_encode()
     # not to_numpy, which loads pandas
     codes = np.from_dlpack(both.indices).astype(np.int64)
-    return both.dictionary.to_pylist(), codes.reshape(2, -1).T
+    return both.dictionary.to_pylist(), np.ascontiguousarray(codes.reshape(2, -1).T)
 
 
 def _read_weights(weights: Any, n_edges: int) -> Floats | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Bools, Ints
+from ..arrays import Bools, Floats, Ints
 from .field import MarkovRandomField
 
 # numbers that tables may hold together where the caller does not say: half a gigabyte
@@ -25,6 +25,7 @@ class TreewidthBound(NamedTuple):
     log10_table: float  # of how many numbers the largest table holds
     log10_entries: float  # of how many numbers all tables hold together
     exceeded: bool  # more than allowed: the search stopped here, and the rest may well be larger
+    proven: bool = False  # no order has a smaller width or a smaller largest table than these
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +69,14 @@ def treewidth_bound(mrf: MarkovRandomField, *, max_entries: int = MAX_ENTRIES) -
     -------
     TreewidthBound
         The order's width (1 on a tree), log10 of how many numbers its largest table and all its tables hold,
-        and whether that exceeds `max_entries`.
+        and whether that exceeds `max_entries`. Where part of the graph is so dense that no order can do, none
+        is sought: `proven` is set, and the numbers are lower bounds.
 
     References
     ----------
-    Koller and Friedman, *Probabilistic Graphical Models*, 2009, section 9.4 (min-fill).
+    Koller and Friedman, *Probabilistic Graphical Models*, 2009, section 9.4 (min-fill); Bodlaender and Koster,
+    "Treewidth computations II. Lower bounds", Information and Computation 209 (2011), section 4.1 (degeneracy),
+    doi:10.1016/j.ic.2011.04.003.
     """
     found = find_elimination(mrf, max_entries=max_entries)
     return found if isinstance(found, TreewidthBound) else found.bound
@@ -96,9 +100,14 @@ def find_elimination(mrf: MarkovRandomField, *, max_entries: int) -> Elimination
 
     fixed = fixed_variables(mrf)
     edges = mrf.edges[~fixed[mrf.edges].any(axis=1)]
-    offsets, neighbours, _, _ = index_slots(edges, np.zeros(len(edges), dtype=np.int32), mrf.n_variables)
+    tables = np.zeros(len(edges), dtype=np.int32)
+    edges.flags.writeable = tables.flags.writeable = False  # as those of a field, or the kernel compiles anew
+    offsets, neighbours, _, _ = index_slots(edges, tables, mrf.n_variables)
     fallen, remains = peel(offsets, neighbours)
     core = edges[remains[edges].all(axis=1)]
+    hopeless = _lower_bound(core, mrf.n_states, max_entries)
+    if hopeless is not None:
+        return hopeless
     found = _search(core, mrf.n_states, max_entries)
     if found.bound is not None:
         return found.bound
@@ -119,6 +128,39 @@ def find_elimination(mrf: MarkovRandomField, *, max_entries: int) -> Elimination
         exceeded=bool(table_offsets[-1] > max_entries),
     )
     return bound if bound.exceeded else Elimination(order, ranks, clique_offsets, members, table_offsets, bound)
+
+
+def _lower_bound(core: Ints, n_states: Ints, max_entries: int) -> TreewidthBound | None:
+    """What every order of elimination comes to, if that is more than allowed.
+
+    Take out variables whose table with all neighbours is small enough, again and again. Of those that are left
+    one must be the first to go in any order, and its table then joins all its neighbours that are left.
+    """
+    log_states = np.log(n_states)
+    bound = None
+    log_bar = math.log(max_entries) + 1e-9
+    while True:
+        log_sizes = _log_tables(core, log_states)
+        while len(core) and not (dense := (log_sizes > log_bar)[core].all(axis=1)).all():
+            core = core[dense]
+            log_sizes = _log_tables(core, log_states)
+        if not len(core):
+            return bound
+        left = np.unique(core)
+        log_table = float(log_sizes[left].min())
+        width = int(np.bincount(core.ravel())[left].min())
+        bound = TreewidthBound(width, log_table / _LOG_10, log_table / _LOG_10, True, proven=True)
+        log_bar = 2 * log_table  # far denser parts say more
+
+
+def _log_tables(edges: Ints, log_states: Floats) -> Floats:
+    """[N] log of how many numbers a table over each variable and all its neighbours holds."""
+    first, second = edges.T
+    n = len(log_states)
+    log_tables: Floats = log_states.copy()
+    log_tables += np.bincount(first, log_states[second], n)
+    log_tables += np.bincount(second, log_states[first], n)
+    return log_tables
 
 
 class _CoreOrder(NamedTuple):

@@ -303,9 +303,16 @@ def _log_sums(logs: Floats, offsets: Ints) -> Floats:
 
 
 def _too_large(bound: TreewidthBound, max_entries: int) -> str:
+    joined, least = f"over {bound.width + 1} variables", ""
+    if bound.proven:
+        comes_to = f"any order of elimination comes to a table {joined} or more (treewidth at least {bound.width})"
+        least = "at least "
+    else:
+        comes_to = (
+            f"eliminating one variable after the other comes to tables {joined} (treewidth {bound.width} so far)"
+        )
     return (
-        "exact inference is too large: eliminating one variable after the other comes to tables over "
-        f"{bound.width + 1} variables (treewidth {bound.width} so far) with 10^{bound.log10_table:.1f} numbers, "
+        f"exact inference is too large: {comes_to} with {least}10^{bound.log10_table:.1f} numbers, "
         f"10^{bound.log10_entries:.1f} or more in all, where max_entries allows {max_entries:,} (8 bytes each); "
         "use belief_propagation, observe variables that cut the cycles, or raise max_entries"
     )

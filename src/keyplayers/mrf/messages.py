@@ -43,7 +43,7 @@ class Messages:
     def log_partition(self) -> float:
         """Bethe approximation of log Z, in nats; exact on forests."""
         packed = pack(self.mrf, ratio=False)
-        relative = kernels.bethe_log_partition(packed, self.in_logs.values, self.max_product, width(self.mrf))
+        relative = kernels.bethe_log_partition(packed, self.in_logs.values, self.max_product)
         return float(relative + potential_tops(self.mrf)[self.mrf.potential_index].sum())
 
     def edge_belief(self, slot: int) -> Floats:
@@ -82,11 +82,6 @@ def are_narrow(mrf: MarkovRandomField) -> bool:
     return bool((np.ptp(tables, axis=1) <= MAX_LOG_RANGE).all())
 
 
-def width(mrf: MarkovRandomField) -> int:
-    """The largest state count, the kernels' width of scratch rows."""
-    return int(mrf.n_states.max(initial=1))
-
-
 def message_offsets(mrf: MarkovRandomField) -> Ints:
     """[2E+1] where each slot's log message begins."""
     counts = mrf.n_states[mrf.slots.neighbours]
@@ -121,6 +116,7 @@ def pack(mrf: MarkovRandomField, ratio: bool) -> Any:
     return kernels.Field(
         *mrf.slots,
         ratio,
+        int(mrf.n_states.max(initial=1)),
         mantissas,
         shifts,
         quads,
@@ -151,10 +147,17 @@ def log_beliefs(mrf: MarkovRandomField, packed: Any, values: Floats) -> Floats:
     ContradictionError
         A variable has no possible state.
     """
-    beliefs, impossible = kernels.log_beliefs(packed, values, width(mrf))
+    beliefs: Floats
+    if packed.ratio:
+        log_odds = mrf.log_priors[1::2] - mrf.log_priors[::2]
+        log_odds += np.bincount(mrf.slots.neighbours, np.log(values), mrf.n_variables)
+        # of the likelier state; the other's is less by as much as the log-odds say
+        top = -np.log1p(np.exp(-np.abs(log_odds)))
+        beliefs = np.column_stack([top + np.minimum(-log_odds, 0.0), top + np.minimum(log_odds, 0.0)]).ravel()
+        return beliefs
+    beliefs, impossible = kernels.log_beliefs(packed, values)
     refuse_impossible(mrf, impossible)
-    result: Floats = beliefs
-    return result
+    return beliefs
 
 
 def refuse_impossible(mrf: MarkovRandomField, variable: int) -> None:

@@ -25,7 +25,6 @@ from .messages import (
     pack,
     refuse_impossible,
     uniform,
-    width,
 )
 
 # Sweeps before a run is given up. Most fields need fewer than 100; the rest oscillates or creeps.
@@ -39,6 +38,8 @@ _PATIENCE = 50
 _PROGRESS = 0.9
 # The dampings that "auto" tries, one after the other.
 _DAMPINGS = (0.5, 0.9)
+# What a sweep is given that need not say by how much each message changed.
+_NO_CHANGES = np.empty(0)
 # Directed edges below which a sweep is too short to be shared between threads.
 _SLOTS_PER_THREAD = 2**17
 
@@ -99,7 +100,8 @@ def belief_propagation(
     References
     ----------
     Pearl, *Probabilistic Reasoning in Intelligent Systems*, 1988, chapter 4; Elidan, McGraw and Koller,
-    "Residual belief propagation", UAI 2006, arXiv:1206.6837.
+    "Residual belief propagation", UAI 2006, arXiv:1206.6837; Aksenov, Alistarh and Korhonen, "Scalable belief
+    propagation via relaxed scheduling", NeurIPS 2020, arXiv:2002.11505 (why about the largest news does as well).
 
     Examples
     --------
@@ -181,9 +183,7 @@ class MessageOrigin:
         messages = self.messages
         if not messages.max_product:
             return belief_propagation(messages.mrf, max_product=True).origin.mode()
-        chosen: Ints = kernels.decode(
-            pack(messages.mrf, ratio=False), messages.in_logs.values, width(messages.mrf)
-        )
+        chosen: Ints = kernels.decode(pack(messages.mrf, ratio=False), messages.in_logs.values)
         return chosen
 
 
@@ -221,8 +221,9 @@ class _Run:
         )
 
     def _sweep(self, order: Ints, old: Floats, new: Floats, damping: float) -> _Residual:
-        impossible, probability, log_ratio = kernels.sweep(
-            self.packed, order, old, new, damping, self.max_product, width(self.mrf)
+        send = kernels.send_ratios if self.packed.ratio else kernels.send_logs
+        impossible, probability, log_ratio = send(
+            self.packed, order, old, new, damping, self.max_product, _NO_CHANGES
         )
         refuse_impossible(self.mrf, impossible)
         return _Residual(probability, log_ratio)
@@ -338,22 +339,10 @@ def _sequential(run: _Run, damping: float) -> Done:
 
 
 def _residual(run: _Run, damping: float) -> Done:
-    n = run.mrf.n_variables
-    heap, places = np.arange(n), np.arange(n)
-    # nobody has sent yet, so everybody has news without bound
-    keys, pending = np.full(n, np.inf), np.full(n, np.inf)
+    queue = _everybody(run.mrf.n_variables)
     while not run.exhausted:
         impossible, probability, log_ratio, quiet = kernels.residual_sweep(
-            run.packed,
-            run.values,
-            damping,
-            run.max_product,
-            width(run.mrf),
-            run.tolerance,
-            heap,
-            places,
-            keys,
-            pending,
+            run.packed, run.values, damping, run.max_product, run.tolerance, queue
         )
         refuse_impossible(run.mrf, impossible)
         if quiet:
@@ -362,6 +351,16 @@ def _residual(run: _Run, damping: float) -> Done:
             return Done("residual", damping, True)
         run.record(_Residual(probability, log_ratio))
     return Done("residual", damping, False)
+
+
+def _everybody(n: int) -> Any:
+    """A queue of all variables: nobody has sent yet, so everybody has news without bound."""
+    top = kernels.N_LEVELS - 1
+    after = np.arange(n + kernels.N_LEVELS, dtype=np.int32)  # an empty level is followed by itself
+    before = after.copy()
+    ring = np.append(np.arange(n, dtype=np.int32), n + top)
+    after[ring], before[ring] = np.roll(ring, -1), np.roll(ring, 1)
+    return kernels.Queue(np.full(n, np.inf), np.full(n, top, dtype=np.int32), after, before)
 
 
 _SCHEDULES: dict[str, Callable[[_Run, float], Done]] = {
