@@ -217,6 +217,16 @@ def test_labels_alone_can_be_explained():
     assert ex.trail[:2] == (1.0, 0.0)
 
 
+def test_a_label_that_the_model_never_gave_can_be_asked_for():
+    ex = McXai(lambda rows: np.full(len(rows), "a"), baseline=0).explain(np.ones(3), target="b")
+    assert (ex.target, ex.predicted) == ("b", "a")
+    assert ex.main.kind == "misclassification"
+    assert ex.p_target == ex.p_masked == ex.main.p_best == 0
+    assert not ex.flipped
+    flips = McXai(lambda rows: np.where(rows[:, 0] + rows[:, 1] == 0, "b", "a"), baseline=[0, 0, 9])
+    assert set(flips.explain(np.array([1.0, 1.0, 9.0]), target="b", random_state=0).key_set) == {0, 1}
+
+
 def test_estimators_without_probabilities_can_be_explained():
     x, y = make_classification(100, 4, n_informative=3, n_redundant=0, random_state=0)
     assert McXai(LinearSVC().fit(x, y), baseline=0).explain(x[0], random_state=0).predicted in (0, 1)
