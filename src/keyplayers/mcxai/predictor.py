@@ -1,6 +1,6 @@
 """A user's model behind one face: rows in, class probabilities out."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -42,9 +42,13 @@ class Predictor:
         if output not in OUTPUTS:
             raise InputError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}")
         self._call, self.output = _face(predict, output)
-        named = class_names if class_names is not None else getattr(predict, "classes_", None)
+        self._says_labels = output == "label"
         self.multilabel = multilabel
-        self.classes: list[Any] = [] if named is None or (multilabel and class_names is None) else _listed(named)
+        if class_names is not None:
+            self.classes: list[Any] = _distinct(class_names)
+        else:
+            fitted = None if multilabel else getattr(predict, "classes_", None)
+            self.classes = [] if fitted is None else _listed(fitted)
         self._named = bool(self.classes)
         self.n_calls = 0
 
@@ -63,7 +67,10 @@ class Predictor:
             raw = self._call(batch)
         except Exception as error:
             raise PredictorError(f"the model raised {type(error).__name__}: {error}") from error
-        given = np.asarray(raw)
+        try:
+            given = np.asarray(raw)
+        except Exception as error:
+            raise InputError(f"what the model returned, {type(raw).__name__}, is no array: {error}") from error
         if given.ndim == 0 or len(given) != n_rows:
             raise InputError(
                 f"the model was given {n_rows} rows and returned shape {given.shape}; wanted is ({n_rows}, K), "
@@ -116,7 +123,7 @@ class Predictor:
         )
 
     def _probabilities(self, given: Any, n_rows: int) -> Floats:
-        if given.ndim > 2 or given.dtype.kind not in "fiub":
+        if given.ndim > 2 or given.size == 0 or given.dtype.kind not in "fiub":
             raise InputError(
                 f"the model returned shape {given.shape} of {given.dtype}; wanted are numbers of shape "
                 f"({n_rows}, K), ({n_rows},) or ({n_rows}, 1)"
@@ -128,17 +135,23 @@ class Predictor:
         if np.isnan(low):
             missing = int(np.isnan(p).any(axis=1).sum())
             raise InputError(f"the model returned NaN in {missing} of {n_rows} rows")
-        if self.output == "log_proba":
-            p = np.exp(p)
-        elif self.output == "logits":
+        if self.output == "logits":
             if single or self.multilabel:
                 p = np.exp(-np.logaddexp(0, -p))
             else:
-                p = np.exp(p - p.max(axis=1, keepdims=True))
+                top = p.max(axis=1, keepdims=True)
+                if not np.isfinite(top).all():
+                    raise InputError("the model returned logits of which the largest in a row is infinite")
+                p = np.exp(p - top)
                 p /= p.sum(axis=1, keepdims=True)
-        if self.output != "proba":
-            low, high = p.min(), p.max()
-        if low < -1e-6 or high > 1 + 1e-6:
+        elif self.output == "log_proba":
+            if high > 1e-6:
+                raise InputError(
+                    f"the model returned values from {low:.4g} to {high:.4g} in shape {given.shape}; "
+                    "log-probabilities are at most 0. For scores say output='logits'"
+                )
+            p = np.exp(p)
+        elif low < -1e-6 or high > 1 + 1e-6:
             raise InputError(
                 f"the model returned values from {low:.4g} to {high:.4g} in shape {given.shape}; "
                 f"probabilities of shape ({n_rows}, K), ({n_rows},) or ({n_rows}, 1) are wanted. For scores say "
@@ -157,10 +170,17 @@ class Predictor:
         return p
 
     def _one_hot(self, labels: Any) -> Floats:
+        if labels.dtype.kind == "f" and not self._says_labels and (labels != np.round(labels)).any():
+            raise InputError(
+                f"the model's predict gives numbers such as {labels[0]:.4g}, and McXai explains classes: give a "
+                "function of the rows, such as whether that number is above a threshold (or say output='label')"
+            )
         places = {_key(name): at for at, name in enumerate(self.classes)}
         columns = []
         for label in labels.tolist():
             key = _key(label)
+            if not isinstance(key, Hashable) or key != key:
+                raise InputError(f"the model returned {key!r} where a label is wanted")
             if key not in places:
                 places[key] = len(self.classes)
                 self.classes.append(label)
@@ -175,6 +195,21 @@ def _key(label: Any) -> Any:
 
 def _listed(names: Any) -> list[Any]:
     return [_key(name) for name in names]
+
+
+def _distinct(names: Any) -> list[Any]:
+    """Names of classes as a caller gives them."""
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise InputError(f"class_names must be a sequence of names, got {names!r}")
+    listed = _listed(names)
+    seen: set[Hashable] = set()
+    for name in listed:
+        if not isinstance(name, Hashable):
+            raise InputError(f"class_names must be hashable, got {name!r}")
+        if name in seen:
+            raise InputError(f"class_names must be distinct, but {name!r} stands more than once")
+        seen.add(name)
+    return listed
 
 
 def _face(predict: Any, output: Output) -> tuple[Callable[[Any], Any], Output]:
