@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -275,21 +277,47 @@ def test_thousands_of_players_fit_in_memory():
     ("setting", "value"),
     [
         ("depth", 0),
+        ("depth", 2.5),
         ("eta", 1.5),
+        ("eta", "half"),
         ("exploration", -1),
+        ("exploration", float("inf")),
+        ("exploration", None),
         ("surrogate", "net"),
         ("rollout", "best"),
         ("widening", (0, 1)),
+        ("widening", (float("inf"), 1)),
+        ("widening", (1, 2, 3)),
+        ("widening", 5),
+        ("widening", "ab"),
         ("parallel_leaves", 0),
         ("max_evals", 1),
         ("max_seconds", 0),
+        ("max_seconds", float("inf")),
+        ("max_seconds", "1"),
         ("batch_size", 0),
         ("output", "odds"),
+        ("space", np.zeros(2)),
     ],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused_with_what_is_allowed(setting, value):
     with pytest.raises(InputError, match=f"{setting} must be"):
         McXai(lambda rows: rows[:, 0], **{setting: value})
+
+
+def test_settings_may_be_scalars_of_numpy():
+    score = lambda s: 0.9 - 0.5 * ({2, 5} <= s)  # noqa: E731
+    plain = {
+        "max_evals": 300, "depth": 3, "eta": 0.5, "exploration": 1.0, "batch_size": 4, "parallel_leaves": 3,
+        "widening": (1.0, 0.5), "max_seconds": 60.0, "share_orders": True,
+    }  # fmt: skip
+    scalars = {
+        "max_evals": np.int64(300), "depth": np.int32(3), "eta": np.float32(0.5), "exploration": np.float64(1),
+        "batch_size": np.uint8(4), "parallel_leaves": np.int8(3), "widening": np.array([1.0, 0.5]),
+        "max_seconds": np.float32(60), "share_orders": np.bool_(True),
+    }  # fmt: skip
+    given, same = (explain_game(score, 8, **settings).to_dict() for settings in (scalars, plain))
+    assert json.loads(json.dumps(given, allow_nan=False)) | {"seconds": 0} == same | {"seconds": 0}
 
 
 def test_space_and_baseline_exclude_each_other():

@@ -1,5 +1,6 @@
 """`McXai`: why does a classifier say this of an instance? Two games of masking, searched and read."""
 
+import math
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -132,15 +133,27 @@ class McXai:
     ) -> None:
         if space is not None and not (baseline is None and background is None):
             raise InputError("give baseline and background to the space, or leave the space out")
+        # scalars of NumPy as plain numbers, which JSON can hold
+        depth, eta, exploration = _plain(depth), _plain(eta), _plain(exploration)
+        parallel_leaves, max_evals, batch_size = _plain(parallel_leaves), _plain(max_evals), _plain(batch_size)
+        max_seconds, share_orders, multilabel = _plain(max_seconds), _plain(share_orders), _plain(multilabel)
+        if isinstance(widening, (tuple, list, np.ndarray)):
+            widening = tuple(map(_plain, widening))  # type: ignore[assignment]
+        _check(space is None or hasattr(space, "bind"), "space", "a feature space such as Tabular()", space)
         _check(depth == "auto" or (_whole(depth) and depth >= 1), "depth", "'auto' or at least 1", depth)
-        _check(0 <= eta <= 1, "eta", "between 0 and 1", eta)
-        _check(exploration >= 0, "exploration", "at least 0", exploration)
+        _check(_real(eta) and 0 <= eta <= 1, "eta", "between 0 and 1", eta)
+        _check(_real(exploration) and exploration >= 0, "exploration", "a number of at least 0", exploration)
         _check(surrogate in SURROGATES, "surrogate", f"one of {', '.join(SURROGATES)}", surrogate)
         _check(rollout in ("surrogate", "random"), "rollout", "'surrogate' or 'random'", rollout)
         _check(
             widening is None
             or widening == "auto"
-            or (len(widening) == 2 and widening[0] > 0 and widening[1] >= 0),
+            or (
+                isinstance(widening, tuple)
+                and [_real(part) for part in widening] == [True, True]
+                and widening[0] > 0
+                and widening[1] >= 0
+            ),
             "widening", "'auto', None or (c > 0, alpha >= 0)", widening,
         )  # fmt: skip
         _check(
@@ -153,10 +166,15 @@ class McXai:
             "'auto' or at least 2",
             max_evals,
         )
-        _check(max_seconds is None or max_seconds > 0, "max_seconds", "None or above 0", max_seconds)
+        _check(
+            max_seconds is None or (_real(max_seconds) and max_seconds > 0),
+            "max_seconds",
+            "None or a number above 0",
+            max_seconds,
+        )
         _check(_whole(batch_size) and batch_size >= 1, "batch_size", "at least 1", batch_size)
         self.predict = predict
-        self.space: FeatureSpace = space or Tabular(baseline=baseline, background=background)
+        self.space: FeatureSpace = Tabular(baseline=baseline, background=background) if space is None else space
         self.depth, self.eta, self.exploration = depth, eta, exploration
         self.surrogate, self.widening, self.rollout = surrogate, widening, rollout
         self.parallel_leaves, self.share_orders = parallel_leaves, share_orders
@@ -559,8 +577,16 @@ def _listing(players: Sequence[Hashable]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
 
 
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _check(right: bool, name: str, allowed: str, given: Any) -> None:
