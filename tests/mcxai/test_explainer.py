@@ -320,6 +320,12 @@ def test_settings_may_be_scalars_of_numpy():
     assert json.loads(json.dumps(given, allow_nan=False)) | {"seconds": 0} == same | {"seconds": 0}
 
 
+def test_a_width_beyond_every_integer_is_no_limit():
+    trees = [explain_game(lambda s: 0.9 - 0.1 * len(s), 6, widening=w).tree for w in ((1e300, 0.0), None)]
+    assert len(trees[0].children(0)) == 6
+    assert np.array_equal(trees[0].n_visits, trees[1].n_visits)
+
+
 def test_space_and_baseline_exclude_each_other():
     from keyplayers import Tabular
 

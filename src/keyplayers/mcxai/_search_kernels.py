@@ -187,7 +187,9 @@ def select(
             child = following[child]
         allowed = n - depths[node]
         if widening > 0:
-            allowed = min(allowed, max(1, math.ceil(widening * total**exponent)))
+            width = widening * total**exponent
+            if width < allowed:  # before it becomes an integer, which may not hold it
+                allowed = max(1, math.ceil(width))
         if n_children[node] < allowed:
             tried = masked.copy()
             child = first[node]
