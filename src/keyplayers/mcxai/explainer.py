@@ -138,7 +138,7 @@ class McXai:
         parallel_leaves, max_evals, batch_size = _plain(parallel_leaves), _plain(max_evals), _plain(batch_size)
         max_seconds, share_orders, multilabel = _plain(max_seconds), _plain(share_orders), _plain(multilabel)
         if isinstance(widening, (tuple, list, np.ndarray)):
-            widening = tuple(map(_plain, widening))  # type: ignore[assignment]
+            widening = tuple(map(_plain, widening))
         _check(space is None or hasattr(space, "bind"), "space", "a feature space such as Tabular()", space)
         _check(depth == "auto" or (_whole(depth) and depth >= 1), "depth", "'auto' or at least 1", depth)
         _check(_real(eta) and 0 <= eta <= 1, "eta", "between 0 and 1", eta)
