@@ -3,7 +3,7 @@
 Arrays in, arrays out; data frames in, data frames of the same library, columns and dtypes out.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,8 @@ import numpy as np
 
 from ..arrays import Bools, Ints, Objects
 from ..errors import InputError
-from ..frames import is_frame, read_frame
+from ..frames import column_labels, is_frame, read_frame
+from .columns import kept, missing, stack, with_dtypes
 
 STRATEGIES = ("mean", "median", "most_frequent", "missing", "background")
 
@@ -126,7 +127,7 @@ class TabularInstance:
             import pandas as pd
 
             columns = {
-                name: self.palette[name].array.take(pick)
+                name: kept(self.palette[name].array.take(pick))
                 for name, pick in zip(self.palette.columns, picks, strict=True)
             }
             return pd.DataFrame(columns, copy=False)
@@ -149,20 +150,20 @@ class _Row:
         if nw.dependencies.is_pandas_series(instance):
             frame = instance.to_frame().T.infer_objects().reset_index(drop=True)
             if nw.dependencies.is_pandas_dataframe(background):
-                frame = frame.astype(background.dtypes[list(frame.columns)].to_dict())
+                frame = with_dtypes(frame, background)
             instance = frame
         if _is_frame(instance):
             frame = read_frame(instance)
             if len(frame) != 1:
                 raise InputError(f"one row is explained at a time; the frame given has {len(frame)} rows")
-            if feature_names is not None and list(feature_names) != list(frame.columns):
+            if feature_names is not None and list(feature_names) != column_labels(instance):
                 raise InputError("feature_names are for arrays: a frame has names of its own")
-            native = frame.to_native()
-            if nw.dependencies.is_pandas_dataframe(native):
-                native = native.reset_index(drop=True)
+            if nw.dependencies.is_pandas_dataframe(instance):
+                native = instance.reset_index(drop=True)  # its columns may have other names than texts
                 names = native.columns.tolist()
                 values = [native[name].array[0] for name in names]
             else:
+                native = frame.to_native()
                 names = frame.columns
                 values = [frame[name][0] for name in names]
             return cls(names, values, native, None)
@@ -192,9 +193,10 @@ class _Row:
             return self.values, taus
         try:
             table = np.array([list(tau) for tau in taus])
-            if table.dtype.kind not in "biufc" and self.dtype.kind in "biufc":
+            if table.dtype.kind not in ("biufc" if self.dtype.kind == "c" else "biuf") and self.is_numeric:
                 raise ValueError
-        except ValueError:
+            common = np.result_type(self.dtype, table.dtype)
+        except (TypeError, ValueError):
             odd = [
                 name
                 for c, name in enumerate(self.names)
@@ -213,7 +215,8 @@ class _Row:
                         f"got {bad[0]!r}"
                     )
             dtype = self.dtype
-            whole = table.astype(dtype) if np.isfinite(table.astype(float)).all() else None
+            with np.errstate(invalid="ignore"):  # what does not fit is not equal
+                whole = table.astype(dtype) if np.isfinite(table.astype(float)).all() else None
             if whole is None or not (whole == table).all():
                 if codes and self.dtype.kind in "iu":
                     fractional = [
@@ -225,8 +228,11 @@ class _Row:
                     )
                 dtype = np.dtype(np.float64)
         else:
-            dtype = self.dtype if self.dtype.kind == "f" else np.result_type(self.dtype, table.dtype)
-        fitted = table.astype(dtype)
+            dtype = self.dtype if self.dtype.kind == "f" else common
+        with np.errstate(over="ignore"):
+            fitted = table.astype(dtype)
+        if dtype.kind == "f" and (np.isinf(fitted) & np.isfinite(table)).any():
+            raise InputError(f"the row is an array of {self.dtype}, in which the baseline would be infinite")
         return list(np.array(self.values).astype(dtype)), [list(row) for row in fitted]
 
     def palette(self, values: list[Any], taus: list[list[Any]]) -> Any:
@@ -238,71 +244,7 @@ class _Row:
                     made[r] = row
                 return made
             return np.array([values, *taus])
-        return _stack(self.frame, self.names, values, taus)
-
-
-def _stack(frame: Any, names: list[Any], values: list[Any], taus: list[list[Any]]) -> Any:
-    columns = {}
-    for c, name in enumerate(names):
-        entries = [values[c], *(tau[c] for tau in taus)]
-        if nw.dependencies.is_pandas_dataframe(frame):
-            columns[name] = _pandas_column(frame[name].dtype, name, entries)
-        else:
-            series = nw.from_native(frame, eager_only=True)[name]
-            columns[name] = _narwhals_column(series, name, entries)
-    if nw.dependencies.is_pandas_dataframe(frame):
-        import pandas as pd
-
-        return pd.DataFrame(columns)
-    return nw.from_dict(columns).to_native()
-
-
-def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
-    import pandas as pd
-
-    if isinstance(dtype, pd.CategoricalDtype):
-        unknown = [e for e in entries if not _missing(e) and e not in dtype.categories]
-        if unknown:
-            raise InputError(
-                f"the baseline of column {name!r} is {unknown[0]!r}, which is none of its categories: "
-                f"{', '.join(map(repr, dtype.categories[:10]))}"
-            )
-        return pd.array(entries, dtype=dtype)
-    whole = pd.api.types.is_integer_dtype(dtype)
-    if whole and any(_missing(e) or float(e) != int(e) for e in entries):
-        # a column of integers is promoted where its baseline is a fraction or missing
-        dtype = "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
-        entries = [np.nan if _missing(e) and dtype == "float64" else e for e in entries]
-    try:
-        return pd.Series(entries, dtype=dtype).array
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the baseline of column {name!r} is {entries[1]!r}, which a column of {dtype} cannot hold"
-        ) from error
-
-
-def _narwhals_column(series: Any, name: Any, entries: list[Any]) -> Any:
-    dtype = series.dtype
-    entries = [None if e is None else (e.item() if isinstance(e, np.generic) else e) for e in entries]
-    if dtype.is_integer() and any(
-        e is not None and float(e) != int(e) if not _missing(e) else True for e in entries
-    ):
-        dtype = nw.Float64()
-    if isinstance(dtype, (nw.Categorical, nw.Enum)):
-        made = nw.new_series(name, entries, nw.String(), backend=series.implementation)
-        return made.cast(dtype)
-    if dtype.is_integer():
-        entries = [None if e is None else int(e) for e in entries]
-    elif dtype.is_float():
-        entries = [None if e is None else float(e) for e in entries]
-    elif dtype == nw.Boolean():
-        entries = [None if e is None else bool(e) for e in entries]
-    try:
-        return nw.new_series(name, entries, dtype, backend=series.implementation)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the baseline of column {name!r} is {entries[1]!r}, which a column of {dtype} cannot hold"
-        ) from error
+        return stack(self.frame, self.names, values, taus)
 
 
 def _players(names: list[Any], groups: Any) -> tuple[list[Hashable], Ints]:
@@ -345,24 +287,32 @@ def _baselines(row: _Row, baseline: Any, background: Any, codes: set[int]) -> li
         if table is None:
             raise InputError("baseline='background' needs background rows")
         return [list(entry) for entry in zip(*table, strict=True)]
-    if (
-        baseline is None
-        or (isinstance(baseline, str) and baseline in STRATEGIES)
-        or (np.ndim(baseline) == 0 and (not isinstance(baseline, Mapping) and not _is_frame(baseline)))
-    ):
+    if _is_single(baseline):
         if table is None and baseline is not None and not isinstance(baseline, str):
             return [[baseline] * len(names)]
-        return [[_tau(row, c, baseline, table, codes) for c in range(len(names))]]
+        return [[_tau(row, c, baseline, table, codes, for_all=True) for c in range(len(names))]]
     if isinstance(baseline, Mapping):
         asked = {_position(names, column, "baseline"): value for column, value in baseline.items()}
         return [[_tau(row, c, asked.get(c), table, codes) for c in range(len(names))]]
     return [list(entry) for entry in zip(*_columns(baseline, names, "baseline"), strict=True)]
 
 
-def _tau(row: _Row, column: int, asked: Any, table: list[list[Any]] | None, codes: set[int]) -> Any:
-    """Baseline of one column: a value, or what a strategy makes of the background."""
+def _is_single(baseline: Any) -> bool:
+    """Whether one value or word is given for all columns."""
+    if isinstance(baseline, (str, bytes)):
+        return True
+    return getattr(baseline, "ndim", 0) == 0 and not isinstance(baseline, Sized) and not _is_frame(baseline)
+
+
+def _tau(
+    row: _Row, column: int, asked: Any, table: list[list[Any]] | None, codes: set[int], for_all: bool = False
+) -> Any:
+    """Baseline of one column: a value, or what a strategy makes of the background.
+
+    A number that is meant for all columns does not replace texts where the background knows better.
+    """
     value, name = row.values[column], row.names[column]
-    known = None if table is None else [e for e in table[column] if not _missing(e)]
+    known = None if table is None else [e for e in table[column] if not missing(e)]
     wordy = _is_text(value, known) or (
         row.frame is not None
         and nw.from_native(row.frame, eager_only=True).schema[name] in (nw.Categorical, nw.Enum)
@@ -376,13 +326,20 @@ def _tau(row: _Row, column: int, asked: Any, table: list[list[Any]] | None, code
             return None if wordy else np.nan
         if wordy or column in codes or asked == "most_frequent" or isinstance(value, (bool, np.bool_)):
             return _most_frequent(known)
-        return float(np.mean(known) if asked == "mean" else np.median(known))
-    if asked is not None and not (wordy and known and not isinstance(asked, str)):
+        try:
+            return float(np.mean(known) if asked == "mean" else np.median(known))
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"column {name!r} is {value!r} in the instance, but holds no numbers in the background"
+            ) from error
+    if asked is not None and not (for_all and wordy and known and not isinstance(asked, str)):
         return asked
     if known:
         if len(table[column]) == 1:  # type: ignore[index]
             return known[0]
         return _tau(row, column, "mean", table, codes)
+    if known is not None and missing(value):
+        return value  # nothing but missing values anywhere
     if wordy:
         raise InputError(
             f"column {name!r} holds {value!r}: no number stands for 'masked' there; "
@@ -399,17 +356,16 @@ def _columns(table: Any, names: list[Any], what: str) -> list[list[Any]]:
         table = table.to_frame().T
     if _is_frame(table):
         frame = read_frame(table)
-        native = frame.to_native()
-        has = native.columns.tolist() if nw.dependencies.is_pandas_dataframe(native) else frame.columns
-        missing = [name for name in names if name not in has]
-        if missing and len(has) == len(names) and names == list(range(len(names))):
-            missing, wanted = [], has
+        has = column_labels(table)
+        lacking = [name for name in names if name not in has]
+        if lacking and len(has) == len(names) and names == list(range(len(names))):
+            lacking, wanted = [], has
         else:
             wanted = names
-        if missing:
-            raise InputError(f"the {what} lacks the columns {', '.join(map(repr, missing[:10]))}")
-        if nw.dependencies.is_pandas_dataframe(native):
-            return [native[name].tolist() for name in wanted]
+        if lacking:
+            raise InputError(f"the {what} lacks the columns {', '.join(map(repr, lacking[:10]))}")
+        if nw.dependencies.is_pandas_dataframe(table):
+            return [table[name].tolist() for name in wanted]
         return [frame[name].to_list() for name in wanted]
     array = _as_array(table)
     if array.ndim == 1:
@@ -430,32 +386,26 @@ def _as_array(data: Any) -> "Objects":
     """An array that keeps mixed values as they are, instead of turning them all into text."""
     if isinstance(data, np.ndarray):
         return data
-    array = np.asarray(data)
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise InputError(f"rows of different lengths make no table: {error}") from error
     if array.dtype.kind in "US":
         return np.array(data, dtype=object)
     return array
 
 
 def _is_text(value: Any, known: list[Any] | None) -> bool:
-    if _missing(value):
+    if missing(value):
         return any(isinstance(e, str) for e in (known or ())[:50])
     return not isinstance(value, (int, float, complex, np.number, np.bool_))
 
 
-def _missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas' NA refuses to be true or false
-        return True
-
-
 def _same(a: Any, b: Any) -> bool:
     """Whether masking would put in what is there already; NaN equals NaN."""
-    if a is b or (_missing(a) and _missing(b)):
+    if a is b or (missing(a) and missing(b)):
         return True
-    if _missing(a) or _missing(b) or isinstance(a, str) != isinstance(b, str):
+    if missing(a) or missing(b) or isinstance(a, str) != isinstance(b, str):
         return False
     return bool(a == b)
 
@@ -469,7 +419,7 @@ def _most_frequent(values: list[Any]) -> Any:
 
 def _word(value: Any, listed: Sequence[str]) -> str:
     """A value in words: the name of its code where it has one, else as it is."""
-    if _missing(value):
+    if missing(value):
         return "missing"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value < len(listed):
         return str(listed[int(value)])
