@@ -241,6 +241,13 @@ def test_columns_of_a_frame_keep_their_names_and_dtypes():
             "holds 1.5, but in the",
         ),
         (pd.Series({"a": 1.5}), {"background": pd.DataFrame({"b": [1.0]})}, "lacks the columns 'a'"),
+        (pd.DataFrame({"a": [1.5]}), {"background": pd.DataFrame({"a": []})}, "must have at least one row"),
+        (pd.DataFrame({"a": [1]}), {"baseline": {"a": [1, 2]}}, r"is \[1, 2\], which a column of int64 cannot"),
+        (
+            pd.DataFrame({"a": [[1, 2]]}),
+            {"background": pd.DataFrame({"a": [[1, 2], [3, 4]]})},
+            "holds list, of which",
+        ),
         (pd.Series({"a": None}), {"background": pd.DataFrame({"a": [1, 2]})}, "give the row as a frame"),
     ],
 )

@@ -136,3 +136,5 @@ def missing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas' NA refuses to be true or false
         return True
+    except ValueError:  # an array in a cell
+        return False

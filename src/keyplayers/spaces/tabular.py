@@ -325,7 +325,13 @@ def _tau(
         if not known:
             return None if wordy else np.nan
         if wordy or column in codes or asked == "most_frequent" or isinstance(value, (bool, np.bool_)):
-            return _most_frequent(known)
+            try:
+                return _most_frequent(known)
+            except TypeError as error:
+                raise InputError(
+                    f"column {name!r} holds {type(known[0]).__name__}, of which none is the most frequent: "
+                    f"give baseline={{{name!r}: value}}"
+                ) from error
         try:
             return float(np.mean(known) if asked == "mean" else np.median(known))
         except (TypeError, ValueError) as error:
@@ -364,6 +370,8 @@ def _columns(table: Any, names: list[Any], what: str) -> list[list[Any]]:
             wanted = names
         if lacking:
             raise InputError(f"the {what} lacks the columns {', '.join(map(repr, lacking[:10]))}")
+        if not len(frame):
+            raise InputError(f"the {what} must have at least one row")
         if nw.dependencies.is_pandas_dataframe(table):
             return [table[name].tolist() for name in wanted]
         return [frame[name].to_list() for name in wanted]
@@ -407,7 +415,7 @@ def _same(a: Any, b: Any) -> bool:
         return True
     if missing(a) or missing(b) or isinstance(a, str) != isinstance(b, str):
         return False
-    return bool(a == b)
+    return bool(np.all(a == b))  # a cell may hold an array
 
 
 def _most_frequent(values: list[Any]) -> Any:
