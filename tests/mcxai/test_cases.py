@@ -265,6 +265,16 @@ def test_a_label_that_the_model_never_gave_can_be_asked_for():
     assert set(flips.explain(np.array([1.0, 1.0, 9.0]), target="b", random_state=0).key_set) == {0, 1}
 
 
+def test_a_label_is_found_as_it_is_spelled():
+    explainer = McXai(lambda rows: np.where(p1(rows) > 0.5, "2", "1"), baseline=0)
+    assert explainer.explain(np.ones(2), target=1, random_state=0).target == "1"
+    assert explainer.explain(np.ones(2), target=3, random_state=0).target == "3"
+    codes = McXai(lambda rows: np.where(p1(rows) > 0.5, 20, 10), baseline=0)
+    assert codes.explain(np.ones(2), target=10, random_state=0).trail[:2] == (0.0, 1.0)
+    # not whichever label happened to come second
+    assert codes.explain(np.ones(2), target=1, random_state=0).p_masked == 0
+
+
 def test_estimators_without_probabilities_can_be_explained():
     x, y = make_classification(100, 4, n_informative=3, n_redundant=0, random_state=0)
     assert McXai(LinearSVC().fit(x, y), baseline=0).explain(x[0], random_state=0).predicted in (0, 1)

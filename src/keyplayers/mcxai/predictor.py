@@ -95,7 +95,7 @@ class Predictor:
         return p
 
     def index(self, target: Hashable) -> int:
-        """The class of this name or, where no name fits, of this index.
+        """The class of this name or, where no name fits, of this index (for labels, the one spelled alike).
 
         Raises
         ------
@@ -108,15 +108,20 @@ class Predictor:
         for at, name in enumerate(self.classes):
             if not isinstance(target, bool) and name == target:
                 return at
+        if self.output == "label" and not self._named:
+            # labels have no indices: they are known as far as the model has given them, in any order
+            for at, name in enumerate(self.classes):
+                if str(name) == str(target):
+                    return at
+            texts = all(isinstance(name, str) for name in self.classes)
+            self.classes.append(str(target) if texts else _key(target))
+            return len(self.classes) - 1
         if (
             isinstance(target, (int, np.integer))
             and not isinstance(target, bool)
             and 0 <= target < len(self.classes)
         ):
             return int(target)
-        if self.output == "label" and not self._named:
-            self.classes.append(target)
-            return len(self.classes) - 1
         raise UnknownNameError(
             f"no class {target!r}; the classes are {', '.join(map(repr, self.classes[:50]))}"
             f"{' ...' if len(self.classes) > 50 else ''} (or their indices)"
