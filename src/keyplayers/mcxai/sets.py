@@ -225,7 +225,7 @@ def _peel(seek: Seek, order: Ints, limit: int) -> None:
     """Unmask players in this order as far as the game stays over; give up beyond `limit` necessary ones."""
     game = seek.game
     kept: list[int] = []
-    rest = order.tolist()
+    rest = order
     while len(kept) < limit:
         # how many of `rest` can be unmasked from the front with the game still over
         low, high = 0, len(rest) + 1  # over at low; not over at high
@@ -234,7 +234,11 @@ def _peel(seek: Seek, order: Ints, limit: int) -> None:
             cuts = _cuts(low, high)
             if first and not kept:
                 cuts = (0, *cuts)
-            ends = game.ended(game.look_at([tuple(sorted(kept + rest[c:])) for c in cuts]))
+            states = np.zeros((len(cuts), game.n), dtype=bool)
+            states[:, kept] = True
+            for state, cut in zip(states, cuts, strict=True):
+                state[rest[cut:]] = True
+            ends = game.ended(game.look(states))
             if first and not kept and not ends[0]:
                 return
             first = False
@@ -244,9 +248,9 @@ def _peel(seek: Seek, order: Ints, limit: int) -> None:
         if low == len(rest):
             shrink(seek, tuple(sorted(kept)))
             return
-        kept.append(rest[low])
+        kept.append(int(rest[low]))
         rest = rest[low + 1 :]
-        if not rest:
+        if not len(rest):
             if game.ended(game.look_at([tuple(sorted(kept))]))[0]:
                 shrink(seek, tuple(sorted(kept)))
             return
