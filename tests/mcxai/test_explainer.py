@@ -273,6 +273,24 @@ def test_thousands_of_players_fit_in_memory():
     assert peak < 1e9
 
 
+def test_sets_of_hundreds_of_players_fit_in_memory():
+    import tracemalloc
+
+    n = 3000
+    weights = np.random.default_rng(0).uniform(0.2, 1, n)
+
+    def predict(rows):
+        return 1 / (1 + np.exp(0.05 * (0.7 * weights.sum() - rows @ weights)))
+
+    tracemalloc.start()
+    ex = McXai(predict, baseline=0).explain(np.ones(n, dtype=np.float32), random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(ex.key_set) > 500
+    # random numbers for all replays of first moves at once take more than that
+    assert peak < 2e8
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
