@@ -22,8 +22,8 @@ def model_of(score):
 
 
 def explain_game(score, n, **settings):
-    seed = settings.pop("random_state", 0)
-    return McXai(model_of(score), baseline=0, **settings).explain(np.ones(n), random_state=seed)
+    seed, target = settings.pop("random_state", 0), settings.pop("target", None)
+    return McXai(model_of(score), baseline=0, **settings).explain(np.ones(n), target, random_state=seed)
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 9))
@@ -243,6 +243,20 @@ def test_any_number_of_rows_goes_with_several_background_rows(max_evals):
         )
         assert ex.n_rows <= max(max_evals, 14)
         assert ex.n_rows % 7 == 0
+
+
+@pytest.mark.parametrize("limits", [{"max_evals": 2}, {"max_seconds": 1e-9}, {"depth": 2}])
+def test_what_ended_the_game_outside_the_limits_is_not_denied(limits):
+    score = lambda s: 0.9 - 0.6 * (len(s) > 3) - 0.001 * len(s)  # noqa: E731
+    ex = explain_game(score, 9, **limits)
+    assert not ex.flipped
+    assert ex.main.becomes == 0
+    assert "masked it says 0" in ex.sentence
+    assert "were too few to find a set" in ex.sentence
+    assert "no set that was tried" not in ex.sentence
+    against = explain_game(lambda s: 1 - score(s), 9, target=1, **limits)
+    assert against.main.kind == "misclassification"
+    assert "masked it says 1" in against.sentence
 
 
 def test_nothing_to_mask_is_an_answer_too():

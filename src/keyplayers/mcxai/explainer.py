@@ -547,6 +547,12 @@ def _sentence(structure: GameTrees) -> str:
         return f"{says} ({p}); masking would change nothing: every player already has its masked value."
     if not main.flipped:
         near = _listing(main.best_set) or "nothing"
+        if (main.becomes != structure.target) == (main.kind == "classification"):
+            return (
+                f"{says} ({p}). With {near} masked it says {main.becomes!r} (P({structure.target!r}) = "
+                f"{main.p_best:.3f}), but the rows, the seconds or the depth allowed were too few to find a set "
+                "of which every player is needed."
+            )
         return (
             f"{says} ({p}); no set that was tried changes that. Nearest came masking {near}: "
             f"{structure.p_target:.3f} -> {main.p_best:.3f}; with everything masked it is "
