@@ -1,4 +1,6 @@
 import json
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -388,12 +390,26 @@ def test_progress_counts_the_rows():
 
 @pytest.mark.parametrize("suffix", ["json", "json.gz", "npz"])
 def test_a_saved_explanation_reads_back_with_names_of_any_kind(suffix, tmp_path):
-    names = [("a", 1), "b", np.float64(2.5), None, 3]
-    score = lambda rows: 1 / (1 + np.exp(-(rows.sum(axis=1) - 2.5)))  # noqa: E731
-    ex = McXai(score, kp.Tabular(baseline=0, feature_names=names)).explain(np.ones(5), random_state=0)
+    names = [
+        ("a", 1),
+        "b",
+        np.float64(2.5),
+        None,
+        3,
+        date(2020, 1, 2),
+        Decimal("1.50"),
+        ("c", None),
+        float("inf"),
+        b"x",
+    ]
+    score = lambda rows: 1 / (1 + np.exp(-(rows.sum(axis=1) - 7.5)))  # noqa: E731
+    space = kp.Tabular(baseline=0, feature_names=names)
+    classes = [date(2020, 1, 1), date(2021, 1, 1)]
+    ex = McXai(score, space, class_names=classes).explain(np.ones(10), random_state=0)
     ex.save(tmp_path / f"e.{suffix}")
     back = kp.load(tmp_path / f"e.{suffix}")
     assert back.players == ex.players
+    assert back.target == ex.target == classes[1]
     assert back.key_set == ex.key_set
     assert back.to_dict() == ex.to_dict()
     assert back.relations() == ex.relations() or np.isnan([r.win_rate_given for r in ex.relations()]).any()
