@@ -1,7 +1,10 @@
 import json
+import re
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -386,6 +389,29 @@ def test_progress_counts_the_rows():
     assert progress.rows == ex.n_rows - 2
     assert progress.stages == 1
     assert progress.total >= ex.n_rows
+
+
+def test_the_json_is_as_the_page_about_it_says():
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    schema = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[-1])
+    validator = jsonschema.Draft202012Validator(schema)
+    score = random_score(np.random.default_rng(3), 6)
+    textbook = {"widening": None, "rollout": "random", "parallel_leaves": 1, "surrogate": "none"}
+    found = [
+        *(explain_game(score, 6, **limits) for limits in ({}, {"max_evals": 400}, {"max_evals": 2}, textbook)),
+        explain_game(lambda s: 0.7, 3),
+        explain_game(lambda s: 0.7, 0),
+        McXai(
+            lambda rows: np.where(rows[:, 0] > 0, "a", "b"), kp.Tabular(baseline=0, feature_names=[("t", 1)])
+        ).explain([1.0], "c", random_state=np.random.default_rng(0)),
+        McXai(lambda rows: rows[:, :2] / 2, baseline=0, multilabel=True).explain([1.2, 0.4], 0, random_state=1),
+    ]
+    assert {one.flipped for one in found} == {True, False}
+    for one in found:
+        data = json.loads(json.dumps(one.to_dict(), allow_nan=False))
+        assert list(validator.iter_errors(data)) == []
+    data["key_set"] = "no list"
+    assert list(validator.iter_errors(data))
 
 
 @pytest.mark.parametrize("suffix", ["json", "json.gz", "npz"])
