@@ -264,6 +264,15 @@ def test_what_ended_the_game_outside_the_limits_is_not_denied(limits):
     assert "masked it says 1" in against.sentence
 
 
+@pytest.mark.parametrize("n_backgrounds", [1, 3])
+def test_a_single_player_needs_no_row_but_those_of_the_ends(n_backgrounds):
+    space = kp.Tabular(baseline=np.zeros((n_backgrounds, 1)))
+    ex = McXai(lambda rows: 0.9 * rows[:, 0], space, max_evals=2).explain([1.0], random_state=0)
+    assert ex.key_set == (0,)
+    assert ex.proven
+    assert ex.n_rows == 2 * n_backgrounds
+
+
 def test_nothing_to_mask_is_an_answer_too():
     ex = McXai(lambda rows: 0.8 + 0 * rows[:, 0], baseline=0).explain(np.zeros(3))
     assert ex.players == (0, 1, 2)

@@ -82,8 +82,8 @@ def _singles(seek: Seek, lean: bool) -> None:
     game = seek.game
     order = _by_groups(seek) if lean else np.arange(game.n)
     block = max(8, game.n // 8) if lean else BLOCK
-    # a lean search keeps some rows for sets
-    room = game.board.rows_left() * 3 // 4 if lean else game.n
+    # a lean search keeps some rows for sets; a player who is all that there is has been seen already
+    room = max(1, game.board.rows_left() * 3 // 4) if lean else game.n
     for start in range(0, min(game.n, room), block):
         part = order[start : min(start + block, room)]
         states = np.zeros((len(part), game.n), dtype=bool)
