@@ -358,6 +358,19 @@ def test_the_models_own_error_comes_through():
     assert caught.value.partial.p_target == 1.0
 
 
+def test_a_prediction_that_is_none_says_of_whom_and_loses_nothing():
+    def predict(rows):
+        p = np.clip(rows.sum(axis=1) / 4, 0, 1)
+        p[(rows[:, 0] == 0) & (rows[:, 1] == 1)] = np.nan
+        return p
+
+    with pytest.raises(InputError, match="returned NaN in") as caught:
+        McXai(predict, baseline=0).explain(np.ones(4), random_state=0)
+    assert 0 in caught.value.masked
+    assert 1 not in caught.value.masked
+    assert caught.value.partial.p_target == 1.0
+
+
 def test_a_model_that_refuses_the_baseline_names_the_column():
     def predict(rows):
         if (rows[:, 0] == 0).any():

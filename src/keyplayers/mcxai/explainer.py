@@ -79,7 +79,8 @@ class McXai:
         Let all orders of the same set share their statistics in the selection.
     max_evals
         Rows given to the model. "auto": at most 600 for up to 64 players (4 more for each further player), and
-        fewer where the answer is settled before. A number is used up, unless everything has been seen.
+        fewer where the answer is settled before. A number is used up, unless everything has been seen. The
+        instance and everything masked are shown in any case, with every background row.
     max_seconds
         Stop looking after so many seconds.
     batch_size
@@ -225,6 +226,9 @@ class McXai:
         PredictorError
             The model raised. Its own exception is the cause; ``masked`` names the players masked at the time,
             ``partial`` is the explanation of what was found before (None where nothing was).
+        InputError
+            The model returned what is no prediction, such as NaN; with ``masked`` and ``partial`` as above where
+            that came to light during the search.
         UnknownNameError
             There is no such class.
         """
@@ -263,8 +267,8 @@ class McXai:
             if not games:
                 raise
             partial = True
-        except PredictorError as error:
-            error.partial = _tell(games, board, bound, scorer, started, settings) if games else None  # type: ignore[attr-defined]
+        except (PredictorError, InputError) as error:
+            error.partial = _tell(games, board, bound, scorer, started, settings) if games else None  # type: ignore[union-attr]
             raise
         finally:
             progress.end()
@@ -319,9 +323,9 @@ class McXai:
             if not self.textbook:
                 survey(playouts, rng, min(share.survey, game.board.rows_left() - share.reserve))
                 contributions = replay(playouts, rng)
-        except (PredictorError, KeyboardInterrupt) as error:
-            if isinstance(error, PredictorError):
-                error.masked = scorer.masked_names()  # type: ignore[attr-defined]
+        except (PredictorError, InputError, KeyboardInterrupt) as error:
+            if not isinstance(error, KeyboardInterrupt):
+                error.masked = scorer.masked_names()  # type: ignore[union-attr]
             games.append(
                 _read(
                     game,
