@@ -194,6 +194,18 @@ def test_a_baseline_that_a_column_cannot_hold_is_refused_with_its_name(make, col
         Tabular(baseline=others | {column: tau}).bind(table)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "promoted"), [("int8", "float64"), ("Int64", "Float64"), ("int64[pyarrow]", "double[pyarrow]")]
+)
+@pytest.mark.parametrize("tau", [0.5, "missing"])
+def test_columns_of_integers_are_promoted_within_their_kind_of_pandas(dtype, promoted, tau):
+    bound = Tabular(baseline=tau).bind(pd.DataFrame({"a": pd.array([3], dtype=dtype)}))
+    rows = bound.rows(np.array([[False], [True]]), np.zeros(2, dtype=int))
+    assert rows["a"].dtype == promoted
+    assert rows["a"].isna().tolist() == [False, tau == "missing"]
+    assert rows["a"][0] == 3
+
+
 def test_missing_flags_are_missing_where_a_column_can_hold_them():
     flags = {"ok": [True]}
     for table in (pl.DataFrame(flags), pa.table(flags), pd.DataFrame(flags).convert_dtypes()):

@@ -67,7 +67,10 @@ def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
     try:
         if pd.api.types.is_integer_dtype(dtype) and not all(map(_is_whole, entries)):
             # a column of integers is promoted where its baseline is a fraction or missing
-            dtype = "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
+            if isinstance(dtype, pd.ArrowDtype):
+                dtype = "double[pyarrow]"
+            else:
+                dtype = "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
             entries = [np.nan if missing(e) and dtype == "float64" else e for e in entries]
         if pd.api.types.is_bool_dtype(dtype):
             entries = _as_flags(entries)
