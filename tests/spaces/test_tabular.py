@@ -206,6 +206,20 @@ def test_columns_of_integers_are_promoted_within_their_kind_of_pandas(dtype, pro
     assert rows["a"][0] == 3
 
 
+BIG = 2**60 + 1
+
+
+@pytest.mark.parametrize("make", [*FRAMES, lambda data: np.array(list(zip(*data.values(), strict=True)))])
+def test_integers_that_a_float_cannot_hold_are_not_rounded(make):
+    table = make({"id": [BIG, BIG + 4], "n": [1, 3]})
+    bound = Tabular(background=table).bind(table[:1])
+    assert cells(bound.rows(np.zeros((1, 2), dtype=bool), np.zeros(1, dtype=int))) == [[BIG, 1]]
+    first = 0 if isinstance(table, np.ndarray) else "id"
+    if make is not FRAMES[2]:  # objects hold anything
+        with pytest.raises(InputError, match="id|round those of"):
+            Tabular(baseline={first: 0.5}).bind(table[:1])
+
+
 def test_missing_flags_are_missing_where_a_column_can_hold_them():
     flags = {"ok": [True]}
     for table in (pl.DataFrame(flags), pa.table(flags), pd.DataFrame(flags).convert_dtypes()):

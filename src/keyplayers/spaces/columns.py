@@ -67,6 +67,7 @@ def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
     try:
         if pd.api.types.is_integer_dtype(dtype) and not all(map(_is_whole, entries)):
             # a column of integers is promoted where its baseline is a fraction or missing
+            _check_exact(entries)
             if isinstance(dtype, pd.ArrowDtype):
                 dtype = "double[pyarrow]"
             else:
@@ -88,6 +89,7 @@ def _narwhals_column(series: Any, name: Any, entries: list[Any]) -> Any:
     entries = [e.item() if isinstance(e, np.generic) else e for e in entries]
     try:
         if dtype.is_integer() and not all(map(_is_whole, entries)):
+            _check_exact(entries)
             dtype = nw.Float64()
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
             made = nw.new_series(name, entries, nw.String(), backend=series.implementation)
@@ -108,7 +110,13 @@ def _narwhals_column(series: Any, name: Any, entries: list[Any]) -> Any:
 
 
 def _is_whole(entry: Any) -> bool:
-    return not missing(entry) and float(entry) == int(entry)
+    return not missing(entry) and bool(int(entry) == entry)
+
+
+def _check_exact(entries: list[Any]) -> None:
+    """Refuse integers that promotion would round."""
+    if any(isinstance(entry, (int, np.integer)) and int(float(entry)) != entry for entry in entries):
+        raise ValueError("too large an integer beside a fraction")
 
 
 def _as_flags(entries: list[Any]) -> list[bool | None]:

@@ -227,6 +227,13 @@ class _Row:
                         "integer: give an integer there, or the row as floats or a frame"
                     )
                 dtype = np.dtype(np.float64)
+                large = [(n, v) for n, v in zip(self.names, self.values, strict=True) if abs(v) > 2**53]
+                rounded = [n for n, v in large if int(float(v)) != v]
+                if rounded:
+                    raise InputError(
+                        f"the row is an array of integers ({self.dtype}), and fractions in the baseline would "
+                        f"round those of {rounded[:5]}: give integers there, or the row as a frame"
+                    )
         else:
             dtype = self.dtype if self.dtype.kind == "f" else common
         with np.errstate(over="ignore"):
@@ -333,7 +340,9 @@ def _tau(
                     f"give baseline={{{name!r}: value}}"
                 ) from error
         try:
-            return float(np.mean(known) if asked == "mean" else np.median(known))
+            middle = float(np.mean(known) if asked == "mean" else np.median(known))
+            # among integers that a float cannot tell apart, such as identifiers, no fraction is needed
+            return round(middle) if isinstance(value, (int, np.integer)) and abs(int(value)) > 2**53 else middle
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"column {name!r} is {value!r} in the instance, but holds no numbers in the background"
