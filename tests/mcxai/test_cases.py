@@ -209,8 +209,8 @@ def test_other_outputs_are_refused_with_the_shape_seen_and_wanted(predict, messa
 @pytest.mark.parametrize(
     ("output", "row", "message"),
     [
-        ("logits", [np.inf, 0.0], "logits of which the largest in a row is infinite"),
-        ("logits", [-np.inf, -np.inf], "logits of which the largest in a row is infinite"),
+        ("logits", [np.inf, 0.0], "NaN or infinite scores in 2 of 2 rows"),
+        ("logits", [-np.inf, -np.inf], "NaN or infinite scores in 2 of 2 rows"),
         ("log_proba", [1e5, -1.0], r"from -1 to 1e\+05 in shape \(2, 2\); log-probabilities are at most 0"),
     ],
 )
@@ -238,6 +238,15 @@ def test_a_regression_is_no_classifier():
 def test_names_of_classes_are_distinct(names):
     with pytest.raises(InputError, match="class_names must be"):
         McXai(p1, class_names=names)
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_scores_are_no_probabilities():
+    def predict(rows):
+        return np.where(rows == 0, np.inf, rows)
+
+    with pytest.raises(InputError, match="NaN or infinite scores in 1 of 2 rows"):
+        McXai(predict, baseline=0, output="logits").explain(np.ones(2))
 
 
 # 15. Labels only

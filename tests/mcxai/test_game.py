@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from keyplayers.mcxai.game import Game, reward
+from keyplayers.mcxai._search_kernels import reward
+from keyplayers.mcxai.game import Board, Game
 from tests.mcxai.games import additive, board_of, game_of
 
 
@@ -26,6 +29,43 @@ def test_a_state_is_shown_to_the_model_once():
     first, second = board.look(states), board.look(states)
     assert first.tolist() == second.tolist() == [0, 1, 0]
     assert len(asked) == board.n_rows == 2
+
+
+@given(seed=st.integers(0, 10_000), n=st.sampled_from([3, 8, 9, 17, 70]), max_rows=st.integers(1, 3000))
+@settings(max_examples=30, deadline=None)
+def test_states_are_told_apart_like_keys_of_a_dict(seed, n, max_rows):
+    rng = np.random.default_rng(seed)
+    board = Board(lambda states: np.full((len(states), 2), 0.5), n, 0, max_rows=max_rows)
+    known = {}
+    for size in rng.integers(1, 1500, 6):
+        states = rng.random((size, n)) < rng.random()
+        expected = []
+        for state in states:
+            if state.tobytes() not in known and len(known) < max_rows:
+                known[state.tobytes()] = len(known)
+            expected.append(known.get(state.tobytes(), -1))
+        assert board.look(states).tolist() == expected
+    assert board.n_states == board.n_rows == len(known)
+    assert {s.tobytes(): i for i, s in enumerate(board.states(np.arange(len(known))))} == known
+
+
+def test_states_that_a_model_refused_are_asked_for_again():
+    calls = []
+
+    def moody(states):
+        calls.append(len(states))
+        if len(calls) == 2:
+            raise RuntimeError("not now")
+        return np.full((len(states), 2), 0.5)
+
+    board = Board(moody, 12, 0)
+    states = np.eye(12, dtype=bool)
+    board.look(states[:5])
+    with pytest.raises(RuntimeError):
+        board.look(states[3:])
+    assert board.n_states == 5
+    assert board.look(states[3:]).tolist() == [3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert calls == [5, 7, 7]
 
 
 def test_the_budget_covers_states_in_the_order_given():

@@ -1,4 +1,5 @@
 import datetime
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -285,3 +286,28 @@ def test_values_that_do_not_fit_are_refused(row, space, message):
 def test_a_whole_number_beyond_the_integers_promotes_them():
     bound = Tabular(baseline=1e300).bind(np.array([1, 2]))
     assert bound.rows(np.ones((1, 2), dtype=bool), np.zeros(1, dtype=int)).tolist() == [[1e300, 1e300]]
+
+
+class Counted(np.ndarray):
+    """Counts how often columns are turned into Python values."""
+
+    n_reads = 0
+
+    def tolist(self):
+        Counted.n_reads += self.size > 1
+        return super().tolist()
+
+
+def test_a_background_is_read_once_and_no_part_of_what_is_pickled():
+    rng = np.random.default_rng(0)
+    space = Tabular(background=rng.normal(size=(50, 3)).view(Counted))
+    before = pickle.dumps(space)
+    bound = space.bind(np.ones(3))
+    n_reads = Counted.n_reads
+    assert n_reads >= 3
+    again = space.bind(np.zeros(3))
+    assert Counted.n_reads == n_reads
+    assert pickle.dumps(space) == before
+    masked, which = np.ones((1, 3), dtype=bool), np.zeros(1, dtype=int)
+    assert bound.rows(masked, which).tolist() == again.rows(masked, which).tolist()
+    assert bound.rows(masked, which)[0] == pytest.approx(np.asarray(space.background).mean(axis=0))

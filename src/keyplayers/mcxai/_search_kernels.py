@@ -10,30 +10,6 @@ kernel = njit(cache=True, nogil=True)
 
 
 @kernel
-def judge(probabilities, start, stop, target, multilabel, p_target, p_other, predicted):
-    """Read the probability of the target, that of the best other class and the class off states start .. stop - 1.
-
-    probabilities [M, K]. Writes: p_target, p_other, predicted [M].
-    """
-    for i in range(start, stop):
-        p = probabilities[i, target]
-        p_target[i] = p
-        if multilabel:
-            p_other[i] = 1 - p
-            predicted[i] = target if p > 0.5 else -1
-            continue
-        best = 0
-        other = 0.0
-        for k in range(probabilities.shape[1]):
-            if probabilities[i, k] > probabilities[i, best]:
-                best = k
-            if k != target and probabilities[i, k] > other:
-                other = probabilities[i, k]
-        p_other[i] = other
-        predicted[i] = best
-
-
-@kernel
 def learn_pairs(members, sizes, drops, gains, pairs, seen, n_sweeps):
     """Fit drop(S) ~ sum of gains + sum of pairs by Kaczmarz steps: each state's residual is shared out evenly
     over its pairs, which tends to the interpolating solution of least norm.
@@ -62,14 +38,29 @@ def learn_pairs(members, sizes, drops, gains, pairs, seen, n_sweeps):
 
 
 @kernel
-def draw_pairs(pairs, seen, noise):
-    """The pairs [n, n], and where one was never seen a symmetric draw as wide as the noise [n, n] on top."""
+def draw_pairs(pairs, seen, gains, noise):
+    """The pairs [n, n], and where one was never seen a symmetric draw on top, as wide as the seen ones vary.
+
+    As long as hardly any was seen, a tenth of the largest gain [n] is the width. noise [n, n] standard normal.
+    """
     n = len(pairs)
+    total, squares, count = 0.0, 0.0, 0
+    largest = 0.0
+    for a in range(n):
+        largest = max(largest, abs(gains[a]))
+        for b in range(n):
+            if a != b and seen[a, b]:
+                total += pairs[a, b]
+                squares += pairs[a, b] ** 2
+                count += 1
+    width = 0.1 * largest
+    if count > 8:
+        width = math.sqrt(max(0.0, squares / count - (total / count) ** 2))
     drawn = pairs.copy()
     for a in range(n):
         for b in range(n):
             if not seen[a, b]:
-                drawn[a, b] += (noise[a, b] + noise[b, a]) / 2**0.5
+                drawn[a, b] += width * (noise[a, b] + noise[b, a]) / 2**0.5
     return drawn
 
 
@@ -163,6 +154,18 @@ def quality(action, parent, parents, players, bias, prior, pairs):
 
 
 @kernel
+def add(child, parent, player, parents, players, first, following, n_children, depths, pending):
+    """A new node, whose state is unknown so far."""
+    parents[child] = parent
+    players[child] = player
+    depths[child] = depths[parent] + 1
+    following[child] = first[parent]
+    first[parent] = child
+    n_children[parent] += 1
+    pending[child] = True
+
+
+@kernel
 def select(
     parents, players, n_visits, rewards, first, following, n_children, depths, stopped, pending, groups,
     group_visits, group_rewards, n_nodes, max_depth, exploration, widening, exponent, bias, prior, pairs,
@@ -204,13 +207,7 @@ def select(
                     if best < 0 or q > best_q or (q == best_q and tie_break[a] > tie_break[best]):
                         best = a
                         best_q = q
-            parents[n_nodes] = node
-            players[n_nodes] = best
-            depths[n_nodes] = depths[node] + 1
-            following[n_nodes] = first[node]
-            first[node] = n_nodes
-            n_children[node] += 1
-            pending[n_nodes] = True
+            add(n_nodes, node, best, parents, players, first, following, n_children, depths, pending)
             masked[best] = True
             return n_nodes, n_nodes + 1
         best = -1
@@ -243,6 +240,87 @@ def back_up(leaf, visits, reward, parents, n_visits, rewards, groups, group_visi
         node = parents[node]
     n_visits[0] += visits
     rewards[0] += reward
+
+
+@kernel
+def reward(n_actions, depth, change, ended, eta):
+    """Reward of a playout: ``eta * (1 - l / L) + (1 - eta) * q``, 0 where the game did not end.
+
+    l actions of at most L, q the change of P(y) in the direction of the game, clipped to [0, 1].
+    """
+    if not ended:
+        return 0.0
+    return eta * (1 - n_actions / depth) + (1 - eta) * min(max(change, 0.0), 1.0)
+
+
+@kernel
+def enter(node, index, pending, groups, first_of, n_visits, rewards, group_visits, group_rewards):
+    """A new node's state is known, its board index is given: the node joins the group of its state.
+
+    first_of [M], where orders share statistics: first node of a state, -1: none.
+    """
+    pending[node] = False
+    if len(groups):
+        if first_of[index] < 0:
+            first_of[index] = node
+        group = first_of[index]
+        groups[node] = group
+        group_visits[group] += n_visits[node]
+        group_rewards[group] += rewards[node]
+
+
+@kernel
+def finish(
+    leaves, begun, indices, lengths, changes, ended, depth, eta, parents, n_visits, rewards, n_starts, depths,
+    stopped, pending, groups, first_of, group_visits, group_rewards,
+):  # fmt: skip
+    """Back up the rewards of a block of playouts, whose leaves were visited with reward 0 when they were chosen.
+
+    Per playout [P]: its leaf, board index of the leaf's state (-1: the budget ended first, the visit is taken
+    back) and of the last state, actions after the leaf, change of P(y), whether the game ended. Writes: the node
+    arrays. Returns: rewards [P].
+    """
+    gained = np.zeros(len(leaves))
+    for p in range(len(leaves)):
+        leaf = leaves[p]
+        if begun[p] < 0:
+            back_up(leaf, -1, 0.0, parents, n_visits, rewards, groups, group_visits, group_rewards)
+            continue
+        if pending[leaf]:
+            enter(leaf, begun[p], pending, groups, first_of, n_visits, rewards, group_visits, group_rewards)
+            stopped[leaf] = ended[p] and lengths[p] == 0
+        gained[p] = reward(depths[leaf] + lengths[p], depth, changes[p], ended[p], eta)
+        back_up(leaf, 0, gained[p], parents, n_visits, rewards, groups, group_visits, group_rewards)
+        n_starts[leaf] += 1
+    return gained
+
+
+@kernel
+def graft(
+    order, indices, gained, n_nodes, parents, players, n_visits, rewards, n_starts, first, following, n_children,
+    depths, stopped, pending, groups, first_of, group_visits, group_rewards,
+):  # fmt: skip
+    """Enter a playout: all its states become nodes, its reward is backed up.
+
+    order: players, after the last of which the game is over. indices: board index of the state after each,
+    where orders share statistics. Writes: the node arrays. Returns: number of nodes.
+    """
+    node = 0
+    for step in range(len(order)):
+        child = first[node]
+        while child >= 0 and players[child] != order[step]:
+            child = following[child]
+        if child < 0:
+            child = n_nodes
+            n_nodes += 1
+            add(child, node, order[step], parents, players, first, following, n_children, depths, pending)
+        if pending[child]:
+            enter(child, indices[step], pending, groups, first_of, n_visits, rewards, group_visits, group_rewards)
+        node = child
+    stopped[node] = True
+    back_up(node, 1, gained, parents, n_visits, rewards, groups, group_visits, group_rewards)
+    n_starts[node] += 1
+    return n_nodes
 
 
 @kernel
@@ -309,21 +387,24 @@ def prefixes(masked, orders, room, running, position, step):
 
 
 @kernel
-def settle(found, ended, room, running, position, step, lengths, indices, started):
+def settle(found, ended, room, running, position, step, lengths, begun, indices):
     """What became of roll-outs in the states of `prefixes`, which stand on the board at `found`, -1: not seen.
 
-    Writes: lengths, indices, started [P] of the roll-outs that are done. Returns: those that go on.
+    Writes: lengths and indices [P] of the roll-outs that are done, begun [P] index of their first states, -1
+    where the budget ended first. Returns: those that go on.
     """
     still = np.empty_like(running)
     n_still = 0
     row = 0
     for p in running:
         count = min(step, room[p] + 1 - position)
+        if position == 0:
+            begun[p] = found[row]
         k = 0
         while k < count and found[row + k] >= 0 and not ended[row + k]:
             k += 1
         if k < count and found[row + k] < 0:
-            started[p] = False
+            begun[p] = -1
         elif k < count or position + count > room[p]:
             k = min(k, count - 1)
             lengths[p] = position + k

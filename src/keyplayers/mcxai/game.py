@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from . import _search_kernels as kernels
+from . import _board_kernels as kernels
 
 # a probability below this cannot be told from 0 when margins are taken as logarithms
 SMALLEST_PROBABILITY = 1e-3
@@ -59,7 +59,7 @@ class Board:
     p_other: Floats = field(default_factory=lambda: np.empty(256))  # [M] probability of the best other class
     predicted: Ints = field(default_factory=lambda: np.empty(256, dtype=np.int64))  # [M] class index
     packed: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]" = field(init=False)  # [M, n/8] masked players
-    _known: dict[bytes, int] = field(default_factory=dict)
+    _slots: Ints = field(default_factory=lambda: np.full(1024, -1))  # hash table of the packed states
 
     def __post_init__(self) -> None:
         self.packed = np.empty((256, (self.n_players + 7) // 8), dtype=np.uint8)
@@ -71,22 +71,25 @@ class Board:
         calls are cut.
         """
         packed = np.packbits(states, axis=1)
-        keys = [row.tobytes() for row in packed]
-        known = self._known
-        found = [known.get(key, -1) for key in keys]
-        if -1 in found:
-            fresh = {key: position for position, (key, at) in enumerate(zip(keys, found, strict=True)) if at < 0}
-            before = self.n_states
-            self._show(states, packed, list(fresh), list(fresh.values()))
-            if self.n_states - before == len(keys):
-                return np.arange(before, self.n_states)
-            found = [known.get(key, -1) for key in keys]
-        return np.array(found, dtype=np.int64)
+        self._reserve(len(packed))
+        start = self.n_states
+        found: Ints
+        found, fresh = kernels.find(packed, self.packed, start, self._slots)
+        if len(fresh):
+            try:
+                self._show(states, fresh)
+            finally:
+                stop = start + len(fresh)
+                if self.n_states < stop:
+                    kernels.forget(self.packed, self.n_states, stop, self._slots)
+                    found[found >= self.n_states] = -1
+        return found
 
     def remember(self, states: Bools, probabilities: Floats) -> None:
-        """Note states whose rows the model has been given already."""
-        packed = np.packbits(states, axis=1)
-        self._absorb(packed, [row.tobytes() for row in packed], probabilities)
+        """Note different states whose rows the model has been given already."""
+        self._reserve(len(states))
+        kernels.find(np.packbits(states, axis=1), self.packed, self.n_states, self._slots)
+        self._absorb(probabilities)
 
     def rows_left(self) -> int:
         """Rows that the budget still allows, for whole states."""
@@ -129,43 +132,41 @@ class Board:
             np.maximum(other, SMALLEST_PROBABILITY)
         )
 
-    def _show(self, states: Bools, packed: Ints, keys: list[bytes], rows: list[int]) -> None:
+    def _show(self, states: Bools, rows: Ints) -> None:
         """Show the model these rows of `states`, as many as the budget allows."""
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + min(BLOCK, self.rows_left() // self.rows_per_state)]
-            if not part:
+            if not len(part):
                 return
-            if len(part) < len(states):
-                shown, shown_packed = states[part], packed[part]
-            else:
-                shown, shown_packed = states, packed
-            self._absorb(shown_packed, keys[start : start + len(part)], self.score(shown))
+            self._absorb(self.score(states[part] if len(part) < len(states) else states))
             self.n_rows += len(part) * self.rows_per_state
             if self.on_rows is not None:
                 self.on_rows(len(part) * self.rows_per_state)
 
-    def _absorb(self, packed: Ints, keys: list[bytes], probabilities: Floats) -> None:
-        start, stop = self.n_states, self.n_states + len(keys)
-        while stop > len(self.p_target):
-            for name in ("probabilities", "p_target", "p_other", "predicted", "packed"):
-                held = getattr(self, name)
-                setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
+    def _reserve(self, n_more: int) -> None:
+        """Make room for so many further states."""
+        needed = self.n_states + n_more
+        if needed <= len(self.p_target):
+            return
+        for name in ("probabilities", "p_target", "p_other", "predicted", "packed"):
+            held = getattr(self, name)
+            grown = np.zeros((max(needed, 2 * len(held)), *held.shape[1:]), dtype=held.dtype)
+            grown[: self.n_states] = held[: self.n_states]
+            setattr(self, name, grown)
+        self._slots = np.full(2 ** (len(self.p_target) - 1).bit_length() * 2, -1)
+        kernels.enter_all(self.packed, self.n_states, self._slots)
+
+    def _absorb(self, probabilities: Floats) -> None:
+        """Note what the model says [B, K] of the next B states."""
+        start, stop = self.n_states, self.n_states + len(probabilities)
         new_classes = probabilities.shape[1] - self.probabilities.shape[1]
         if new_classes:
             self.probabilities = np.pad(self.probabilities, ((0, 0), (0, new_classes)))
-        self.packed[start:stop] = packed
         self.probabilities[start:stop] = probabilities
         kernels.judge(
-            self.probabilities,
-            start,
-            stop,
-            self.target,
-            self.multilabel,
-            self.p_target,
-            self.p_other,
+            self.probabilities, start, stop, self.target, self.multilabel, self.p_target, self.p_other,
             self.predicted,
-        )
-        self._known.update(zip(keys, range(start, stop), strict=True))
+        )  # fmt: skip
         self.n_states = stop
 
 
@@ -187,33 +188,26 @@ class Game:
         # between players of the base all others stand in a row: (first, behind the last, masked before them)
         bounds = [-1, *np.flatnonzero(self.base).tolist(), len(self.base)]
         self._runs = [(a + 1, b, k) for k, (a, b) in enumerate(pairwise(bounds)) if b > a + 1]
-        self._counted: set[int] = set()
-        self.n_seen = [0] * (self.n + 1)  # by size: different states looked at
+        self._counted = np.zeros(0, dtype=np.bool_)  # [M] states of the board that this game has looked at
+        self.n_seen = np.zeros(self.n + 1, dtype=np.int64)  # by size: different states looked at
         self.smallest_end = self.n + 1  # players masked in the smallest state seen that ends the game
         self.start = int(self.look(np.zeros((1, self.n), dtype=bool))[0])
 
     def look(self, states: Bools) -> Ints:
         """Board index of each local state [B, n]; -1 where the budget ends."""
-        if self.n == len(self.base):
-            full = states
-        else:
+        board, full = self.board, states
+        if self.n < len(self.base):
             full = np.ones((len(states), len(self.base)), dtype=bool)
             for start, stop, shift in self._runs:
                 full[:, start:stop] = states[:, start - shift : stop - shift]
-        found = self.board.look(full)
-        counted = self._counted
-        new = {at: row for row, at in enumerate(found.tolist()) if at >= 0 and at not in counted}
-        if new:
-            counted.update(new)
-            some = len(new) < len(states)
-            sizes = (states[list(new.values())] if some else states).sum(axis=1).tolist()
-            for size in sizes:
-                self.n_seen[size] += 1
-            if min(sizes) < self.smallest_end:
-                ends = self.ended(np.array(list(new)) if some else found).tolist()
-                for size, end in zip(sizes, ends, strict=True):
-                    if end and size < self.smallest_end:
-                        self.smallest_end = size
+        found = board.look(full)
+        if len(self._counted) < len(board.p_target):
+            self._counted = np.concatenate(
+                [self._counted, np.zeros(len(board.p_target) - len(self._counted), dtype=np.bool_)]
+            )
+        self.smallest_end = kernels.count(
+            found, states, board.predicted, board.target, self.sign, self._counted, self.n_seen, self.smallest_end
+        )
         return found
 
     def look_at(self, sets: "list[tuple[int, ...]]") -> Ints:
@@ -237,9 +231,7 @@ class Game:
 
     def counted(self) -> Bools:
         """Which states on the board this game has looked at [M]."""
-        counted = np.zeros(self.board.n_states, dtype=bool)
-        counted[list(self._counted)] = True
-        return counted
+        return self._counted[: self.board.n_states]
 
     def ended(self, indices: Ints) -> Bools:
         """Whether the game is over in these states [B]; False where the index is -1."""
@@ -266,14 +258,3 @@ class Game:
             if self.n_seen[size] < comb(self.n, size):
                 return size
         return self.smallest_end
-
-
-def reward(n_actions: int, depth: int, change: float, ended: bool, eta: float) -> float:
-    """Reward of a playout.
-
-    ``eta * (1 - l / L) + (1 - eta) * q``: l actions of at most L, q the change of P(y) in the direction of the
-    game, clipped to [0, 1]. 0 where the game did not end.
-    """
-    if not ended:
-        return 0.0
-    return eta * (1 - n_actions / depth) + (1 - eta) * min(max(change, 0.0), 1.0)

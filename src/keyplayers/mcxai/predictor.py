@@ -7,6 +7,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import InputError, PredictorError, UnknownNameError
+from . import _board_kernels as kernels
 
 Output = Literal["proba", "log_proba", "logits", "label"]
 OUTPUTS = ("proba", "log_proba", "logits", "label")
@@ -133,30 +134,23 @@ class Predictor:
                 f"the model returned shape {given.shape} of {given.dtype}; wanted are numbers of shape "
                 f"({n_rows}, K), ({n_rows},) or ({n_rows}, 1)"
             )
-        p: Floats = given.astype(np.float64)
+        p: Floats = np.array(given, dtype=np.float64, order="C")
         single = p.ndim == 1 or p.shape[1] == 1
         p = p.reshape(n_rows, -1)
-        low, high = p.min(), p.max()
+        if self.output == "log_proba" and p.max() > 1e-6:
+            raise InputError(
+                f"the model returned values from {p.min():.4g} to {p.max():.4g} in shape {given.shape}; "
+                "log-probabilities are at most 0. For scores say output='logits'"
+            )
+        if self.output != "proba":
+            with np.errstate(invalid="ignore"):
+                p = self._as_probabilities(p, single)
+        low, high, worst = kernels.survey(p)
         if np.isnan(low):
             missing = int(np.isnan(p).any(axis=1).sum())
-            raise InputError(f"the model returned NaN in {missing} of {n_rows} rows")
-        if self.output == "logits":
-            if single or self.multilabel:
-                p = np.exp(-np.logaddexp(0, -p))
-            else:
-                top = p.max(axis=1, keepdims=True)
-                if not np.isfinite(top).all():
-                    raise InputError("the model returned logits of which the largest in a row is infinite")
-                p = np.exp(p - top)
-                p /= p.sum(axis=1, keepdims=True)
-        elif self.output == "log_proba":
-            if high > 1e-6:
-                raise InputError(
-                    f"the model returned values from {low:.4g} to {high:.4g} in shape {given.shape}; "
-                    "log-probabilities are at most 0. For scores say output='logits'"
-                )
-            p = np.exp(p)
-        elif low < -1e-6 or high > 1 + 1e-6:
+            infinite = "" if self.output == "proba" else " or infinite scores"
+            raise InputError(f"the model returned NaN{infinite} in {missing} of {n_rows} rows")
+        if low < -1e-6 or high > 1 + 1e-6:
             raise InputError(
                 f"the model returned values from {low:.4g} to {high:.4g} in shape {given.shape}; "
                 f"probabilities of shape ({n_rows}, K), ({n_rows},) or ({n_rows}, 1) are wanted. For scores say "
@@ -165,13 +159,25 @@ class Predictor:
         if single and not self.multilabel:
             p = np.column_stack([1 - p[:, 0], p[:, 0]])
         elif not self.multilabel:
-            off = np.abs(p.sum(axis=1) - 1)
-            if off.max() > SUM_TOLERANCE:
+            total = p[worst].sum()
+            if abs(total - 1) > SUM_TOLERANCE:
                 raise InputError(
-                    f"rows of the model's output (shape {given.shape}) add up to "
-                    f"{p.sum(axis=1)[off.argmax()]:.4g}, not 1. If its columns are labels that are on or off "
-                    "independently say multilabel=True, if they are scores output='logits'"
+                    f"rows of the model's output (shape {given.shape}) add up to {total:.4g}, not 1. If its "
+                    "columns are labels that are on or off independently say multilabel=True, if they are scores "
+                    "output='logits'"
                 )
+        return p
+
+    def _as_probabilities(self, scores: Floats, single: bool) -> Floats:
+        """What log-probabilities or logits [B, K] stand for."""
+        p: Floats
+        if self.output == "log_proba":
+            p = np.exp(scores)
+        elif single or self.multilabel:
+            p = np.exp(-np.logaddexp(0, -scores))
+        else:
+            p = np.exp(scores - scores.max(axis=1, keepdims=True))
+            p /= p.sum(axis=1, keepdims=True)
         return p
 
     def _one_hot(self, labels: Any) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from . import _search_kernels as kernels
-from .game import Game, reward
+from .game import Game
 from .sets import Seek, in_order, shrink
 from .surrogate import Quality
 from .tree import SearchTree
@@ -68,11 +68,12 @@ class Playouts:
     groups: Ints = field(init=False)  # [T'] or [0]: first node of the same set, where orders share statistics
     group_visits: Ints = field(init=False)  # [T'] by that node
     group_rewards: Floats = field(init=False)
+    first_of: Ints = field(init=False)  # [M] or [0]: first node of each state on the board, -1: none
     best: dict[frozenset[int], tuple[float, tuple[int, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._allocate(256)
-        self._first_of: dict[bytes, int] = {}
+        self.first_of = np.zeros(0, dtype=np.int64)
 
     def _allocate(self, capacity: int) -> None:
         fills = {"parents": -1, "players": -1, "first": -1, "following": -1}
@@ -100,25 +101,30 @@ class Playouts:
         if self.n_nodes + n_more > len(self.parents):
             self._allocate(2 * (self.n_nodes + n_more))
 
+    def reserve_states(self) -> None:
+        """Make room for the first nodes of all states on the board, where orders share statistics."""
+        missing = len(self.game.board.p_target) - len(self.first_of)
+        if self.rules.share_orders and missing > 0:
+            self.first_of = np.concatenate([self.first_of, np.full(missing, -1)])
+
     def add(self, parent: int, player: int) -> int:
         """A new child, its state unknown so far."""
         child, self.n_nodes = self.n_nodes, self.n_nodes + 1
-        self.parents[child], self.players[child] = parent, player
-        self.depths[child] = self.depths[parent] + 1
-        self.following[child], self.first[parent] = self.first[parent], child
-        self.n_children[parent] += 1
-        self.pending[child] = True
+        kernels.add(
+            child, parent, player, self.parents, self.players, self.first, self.following, self.n_children,
+            self.depths, self.pending,
+        )  # fmt: skip
         return child
 
-    def enter(self, node: int, masked: Bools) -> None:
-        """A new node's state is known: it joins the group of its state."""
-        self.pending[node] = False
-        if self.rules.share_orders:
-            key = np.packbits(masked).tobytes()
-            group = self._first_of.setdefault(key, node)
-            self.groups[node] = group
-            self.group_visits[group] += self.n_visits[node]
-            self.group_rewards[group] += self.rewards[node]
+    def finish(self, leaves: Ints, begun: Ints, indices: Ints, lengths: Ints, ended: Bools) -> Floats:
+        """Back up what playouts earned; see the kernel."""
+        self.reserve_states()
+        gained: Floats = kernels.finish(
+            leaves, begun, indices, lengths, self.game.changes(indices), ended, self.rules.depth, self.rules.eta,
+            self.parents, self.n_visits, self.rewards, self.n_starts, self.depths, self.stopped, self.pending,
+            self.groups, self.first_of, self.group_visits, self.group_rewards,
+        )  # fmt: skip
+        return gained
 
     def back_up(self, leaf: int, visits: int, gained: float) -> None:
         kernels.back_up(
@@ -193,31 +199,16 @@ def _play_block(playouts: Playouts, draws: Floats, shrinking: Seek | None) -> No
 
 def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrinking: Seek | None) -> None:
     """Roll-outs from leaves that were visited with reward 0, backup, notes of what ended."""
-    game, rules = playouts.game, playouts.rules
-    lengths, indices, started = _roll_out(playouts, leaves, masked, orders)
-    changes = game.changes(indices).tolist()
-    ends = game.ended(indices).tolist()
-    n_actions = (playouts.depths[leaves] + lengths).tolist()
-    after = lengths.tolist()
-    has_started = started.tolist()
+    lengths, begun, indices = _roll_out(playouts, leaves, masked, orders)
+    ended = playouts.game.ended(indices)
+    gained = playouts.finish(leaves, begun, indices, lengths, ended)
     largest = math.inf if shrinking is None else shrinking.best_size() or math.inf  # set worth shrinking
-    for p, leaf in enumerate(leaves.tolist()):
-        if not has_started[p]:
-            playouts.back_up(leaf, -1, 0.0)
-            continue
-        if playouts.pending[leaf]:
-            playouts.enter(leaf, masked[p])
-            playouts.stopped[leaf] = ends[p] and after[p] == 0
-        gained = reward(n_actions[p], rules.depth, changes[p], ends[p], rules.eta)
-        playouts.back_up(leaf, 0, gained)
-        playouts.n_starts[leaf] += 1
-        if ends[p]:
-            path = _path(playouts, leaf)
-            order = (*path, *orders[p, : after[p]].tolist())
-            playouts.note(order, gained)
-            if shrinking is not None and len(order) <= largest:
-                _shrink(playouts, shrinking, order)
-                largest = shrinking.best_size() or math.inf
+    for p in np.flatnonzero(ended).tolist():
+        order = (*_path(playouts, leaves.item(p)), *orders[p, : lengths[p]].tolist())
+        playouts.note(order, gained.item(p))
+        if shrinking is not None and len(order) <= largest:
+            _shrink(playouts, shrinking, order)
+            largest = shrinking.best_size() or math.inf
 
 
 def _shrink(playouts: Playouts, seek: Seek, order: tuple[int, ...]) -> None:
@@ -230,13 +221,14 @@ def _shrink(playouts: Playouts, seek: Seek, order: tuple[int, ...]) -> None:
         graft(playouts, found, index)
 
 
-def _roll_out(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints) -> tuple[Ints, Ints, Bools]:
+def _roll_out(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints) -> tuple[Ints, Ints, Ints]:
     """Follow every order until the game ends or depth is reached.
 
     Returns
     -------
-    lengths, indices, started
-        Actions after the leaf [P]; board index of the last state [P]; False where the budget ended first [P].
+    lengths, begun, indices
+        Actions after the leaf [P]; board index of the leaf's state [P], -1 where the budget ended before the
+        roll-out did, and of the last state [P].
     """
     game, rules = playouts.game, playouts.rules
     n_playouts = len(leaves)
@@ -245,16 +237,14 @@ def _roll_out(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints) -> 
     step = whole if n_playouts == 1 and rules.parallel_leaves == 1 else PREFIXES
     lengths = np.zeros(n_playouts, dtype=np.int64)
     indices = np.full(n_playouts, -1, dtype=np.int64)
-    started = np.ones(n_playouts, dtype=bool)
+    begun = np.full(n_playouts, -1, dtype=np.int64)
     running = np.arange(n_playouts)
     position = 0  # actions after the leaf that come next
     while len(running):
         found = game.look(kernels.prefixes(masked, orders, room, running, position, step))
-        running = kernels.settle(
-            found, game.ended(found), room, running, position, step, lengths, indices, started
-        )
+        running = kernels.settle(found, game.ended(found), room, running, position, step, lengths, begun, indices)
         position += step
-    return lengths, indices, started
+    return lengths, begun, indices
 
 
 def _path(playouts: Playouts, node: int) -> tuple[int, ...]:
@@ -279,22 +269,17 @@ def graft(playouts: Playouts, order: tuple[int, ...], index: int) -> None:
     if len(order) > rules.depth:
         return
     playouts.reserve(len(order))
-    node = 0
-    masked = np.zeros(game.n, dtype=bool)
-    for player in order:
-        masked[player] = True
-        child = int(playouts.first[node])
-        while child >= 0 and playouts.players[child] != player:
-            child = int(playouts.following[child])
-        if child < 0:
-            child = playouts.add(node, player)
-        if playouts.pending[child]:
-            playouts.enter(child, masked)
-        node = child
-    playouts.stopped[node] = True
-    gained = reward(len(order), rules.depth, float(game.changes(np.array([index]))[0]), True, rules.eta)
-    playouts.back_up(node, 1, gained)
-    playouts.n_starts[node] += 1
+    gained = kernels.reward(len(order), rules.depth, float(game.changes(np.array([index]))[0]), True, rules.eta)
+    indices = np.full(len(order), -1)
+    if rules.share_orders:
+        indices = game.look_at([tuple(sorted(order[: k + 1])) for k in range(len(order))])
+        playouts.reserve_states()
+    playouts.n_nodes = kernels.graft(
+        np.array(order), indices, gained, playouts.n_nodes, playouts.parents, playouts.players, playouts.n_visits,
+        playouts.rewards, playouts.n_starts, playouts.first, playouts.following, playouts.n_children,
+        playouts.depths, playouts.stopped, playouts.pending, playouts.groups, playouts.first_of,
+        playouts.group_visits, playouts.group_rewards,
+    )  # fmt: skip
     playouts.note(order, gained)
 
 

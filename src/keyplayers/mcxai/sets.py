@@ -322,7 +322,7 @@ def _improve(seek: Seek, patience: int) -> None:
         wanted: list[Members] = []
         expected: list[Floats] = []
         for view in views:
-            drawn = _thompson(view.pairs, view.gains, seen, seek.rng)
+            drawn = kernels.draw_pairs(view.pairs, seen, view.gains, seek.rng.standard_normal((n, n)))
             promises: list[float] = []
             for size in sizes:
                 known = np.array(sorted(asked), dtype=np.int64)
@@ -354,16 +354,6 @@ def _improve(seek: Seek, patience: int) -> None:
 def _codes(n: int) -> Ints:
     """Random numbers of n players, the same ones for the same n; a set's code is the sum of its players'."""
     return np.random.default_rng(n).integers(1, 2**56, size=n)
-
-
-def _thompson(pairs: Floats, gains: Floats, seen: Bools, rng: np.random.Generator) -> Floats:
-    """The pairs as learned, and a draw for those never seen, as wide as the learned ones vary."""
-    learned = seen.copy()
-    np.fill_diagonal(learned, False)
-    known = pairs[learned]
-    spread = float(known.std()) if len(known) > 8 else 0.1 * float(np.abs(gains).max(initial=0))
-    drawn: Floats = kernels.draw_pairs(pairs, seen, rng.normal(0, spread, pairs.shape))
-    return drawn
 
 
 def _learn(seek: Seek, learned: Ints, views: list[_View], seen: Bools) -> None:

@@ -1,28 +1,55 @@
 """Columns of a frame that hold an instance's value and its baselines, in the frame's own library and dtypes."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from ..arrays import Ints
 from ..errors import InputError
 
 
 def stack(frame: Any, names: list[Any], values: list[Any], taus: list[list[Any]]) -> Any:
     """A frame of the instance on top of the baseline rows."""
-    columns = {}
-    for c, name in enumerate(names):
-        entries = [values[c], *(tau[c] for tau in taus)]
-        if nw.dependencies.is_pandas_dataframe(frame):
-            columns[name] = kept(_pandas_column(frame[name].dtype, name, entries))
-        else:
-            series = nw.from_native(frame, eager_only=True)[name]
-            columns[name] = _narwhals_column(series, name, entries)
+    entries = list(zip(values, *taus, strict=True))
+    if nw.dependencies.is_pandas_dataframe(frame):
+        dtypes = frame.dtypes.tolist()
+        columns = [_pandas_column(d, n, list(e)) for d, n, e in zip(dtypes, names, entries, strict=True)]
+    else:
+        held = nw.from_native(frame, eager_only=True)
+        columns = [_narwhals_column(held[n], n, list(e)) for n, e in zip(names, entries, strict=True)]
+    return frame_like(frame, columns)
+
+
+def held_columns(frame: Any) -> Iterator[tuple[Any, Callable[[Ints], Any]]]:
+    """Every column of a frame: as a NumPy array, None where that would not keep its dtype; a way to take rows."""
+    if nw.dependencies.is_pandas_dataframe(frame):
+        for name, dtype in frame.dtypes.items():
+            held = frame[name].array
+            yield (np.asarray(held) if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else None), held.take
+        return
+    held_frame = nw.from_native(frame, eager_only=True)
+    for name, dtype in held_frame.schema.items():
+        series = held_frame[name]
+        plain = (dtype.is_numeric() and not dtype.is_decimal()) or dtype == nw.Boolean()
+        array = series.to_numpy() if plain and not series.is_null().any() else None
+        yield array, partial(_gather, series)
+
+
+def _gather(series: Any, picks: Ints) -> Any:
+    return series[picks.tolist()]
+
+
+def frame_like(frame: Any, columns: list[Any]) -> Any:
+    """A frame of these columns in the library of another one."""
     if nw.dependencies.is_pandas_dataframe(frame):
         import pandas as pd
 
-        return pd.DataFrame(columns)
-    return nw.from_dict(columns).to_native()
+        return pd.DataFrame(dict(zip(frame.columns, map(kept, columns), strict=True)), copy=False)
+    like = nw.from_native(frame, eager_only=True)
+    return nw.from_dict(dict(zip(like.columns, columns, strict=True)), backend=like.implementation).to_native()
 
 
 def with_dtypes(frame: Any, like: Any) -> Any:
@@ -64,6 +91,8 @@ def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
                 f"{', '.join(map(repr, dtype.categories[:10]))}"
             )
         return pd.array(entries, dtype=dtype)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and all(isinstance(e, float) for e in entries):
+        return np.array(entries, dtype=dtype)
     try:
         if pd.api.types.is_integer_dtype(dtype) and not all(map(_is_whole, entries)):
             # a column of integers is promoted where its baseline is a fraction or missing

@@ -3,8 +3,8 @@
 Arrays in, arrays out; data frames in, data frames of the same library, columns and dtypes out.
 """
 
-from collections.abc import Hashable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Bools, Ints, Objects
 from ..errors import InputError
 from ..frames import column_labels, is_frame, read_frame
-from .columns import kept, missing, stack, with_dtypes
+from .columns import frame_like, held_columns, missing, stack, with_dtypes
 
 STRATEGIES = ("mean", "median", "most_frequent", "missing", "background")
 
@@ -62,12 +62,17 @@ class Tabular:
     feature_names: Sequence[Hashable] | None = None
     categorical: Sequence[Any] | None = None
     category_names: Mapping[Any, Sequence[str]] | None = None
+    # the background, by the names of the instance's columns; it is read when the first instance comes
+    _read: dict[tuple[Any, ...], "_Table"] = field(default_factory=dict, init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_read": {}}
 
     def bind(self, instance: Any) -> "TabularInstance":
         """The players of one row: an array [D] or [1, D], a list, a pandas Series, or a frame of one row."""
         row = _Row.read(instance, self.background, self.feature_names)
         codes = {_position(row.names, column, "categorical") for column in self.categorical or ()}
-        taus = _baselines(row, self.baseline, self.background, codes)
+        taus = _baselines(row, self.baseline, self._background(row.names), codes)
         values, taus = row.fit(taus, codes)
         players, owner = _players(row.names, self.groups)
         if row.is_numeric:
@@ -86,17 +91,30 @@ class Tabular:
             tuple(players), movable, len(taus), shown, shown_masked, owner, row.palette(values, taus)
         )
 
+    def _background(self, names: list[Any]) -> "_Table | None":
+        if self.background is None:
+            return None
+        key = tuple(names)
+        if key not in self._read:
+            self._read[key] = _Table.read(self.background, names, "background")
+        return self._read[key]
+
     def _in_words(
         self, names: list[Any], players: list[Any], owner: Ints, entries: Sequence[Sequence[Any]]
     ) -> tuple[str, ...]:
-        words: list[list[str]] = [[] for _ in players]
-        owners = owner.tolist()
+        words: list[str] = []
         for column, values in enumerate(entries):
-            listed = (self.category_names or {}).get(names[column], ())
-            first = values[0] if len(values) == 1 or all(_same(v, values[0]) for v in values) else None
-            text = f"one of {len(values)}" if first is None and len(values) > 1 else _word(first, listed)
-            words[owners[column]].append(text)
-        return tuple(", ".join(parts) if len(parts) < 5 else f"{len(parts)} values" for parts in words)
+            listed = tuple((self.category_names or {}).get(names[column], ()))
+            if len(values) == 1 or all(_same(v, values[0]) for v in values):
+                words.append(_word(values[0], listed))
+            else:
+                words.append(f"one of {len(values)}")
+        if len(players) == len(names):
+            return tuple(words[column] for column in np.argsort(owner).tolist())
+        parts: list[list[str]] = [[] for _ in players]
+        for player, word in zip(owner.tolist(), words, strict=True):
+            parts[player].append(word)
+        return tuple(", ".join(part) if len(part) < 5 else f"{len(part)} values" for part in parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,18 +140,35 @@ class TabularInstance:
             # where players are the columns in their order, no copy of the mask is needed
             wide = masked if self._in_order else masked[:, self.owner]
             return np.where(wide, tau, self.palette[0])
-        picks = [np.where(masked[:, player], 1 + backgrounds, 0) for player in self.owner]
-        if nw.dependencies.is_pandas_dataframe(self.palette):
-            import pandas as pd
+        wide = masked[:, self.owner].T
+        columns: list[Any] = [None] * len(wide)
+        blocks, others = self._parts
+        for places, values in blocks:
+            tau = values[:, 1:2] if self.n_backgrounds == 1 else values[:, 1 + backgrounds]
+            filled = np.where(wide[places], tau, values[:, :1])
+            if len(places) == len(columns) and nw.dependencies.is_pandas_dataframe(self.palette):
+                import pandas as pd
 
-            columns = {
-                name: kept(self.palette[name].array.take(pick))
-                for name, pick in zip(self.palette.columns, picks, strict=True)
-            }
-            return pd.DataFrame(columns, copy=False)
-        frame = nw.from_native(self.palette, eager_only=True)
-        parts = {name: frame[name][pick.tolist()] for name, pick in zip(frame.columns, picks, strict=True)}
-        return nw.from_dict(parts).to_native()
+                return pd.DataFrame(filled.T, columns=self.palette.columns, copy=False)
+            for place, column in zip(places, filled, strict=True):
+                columns[place] = column
+        for place, take in others:
+            columns[place] = take(np.where(wide[place], 1 + backgrounds, 0))
+        return frame_like(self.palette, columns)
+
+    @cached_property
+    def _parts(self) -> tuple[list[tuple[list[int], Any]], list[tuple[int, Callable[[Ints], Any]]]]:
+        """The palette's columns: those of a NumPy dtype as one array [C, 1 + R] for each dtype, and the others."""
+        by_dtype: dict[Any, list[int]] = {}
+        arrays: list[Any] = []
+        others: list[tuple[int, Callable[[Ints], Any]]] = []
+        for place, (array, take) in enumerate(held_columns(self.palette)):
+            arrays.append(array)
+            if array is None:
+                others.append((place, take))
+            else:
+                by_dtype.setdefault(array.dtype, []).append(place)
+        return [(places, np.stack([arrays[c] for c in places])) for places in by_dtype.values()], others
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +216,19 @@ class _Row:
         if len(set(names)) != len(names):
             raise InputError("feature_names must be unique")
         return cls(names, array.tolist() if array.dtype.kind in "Obiuf" else list(array), None, array.dtype)
+
+    @cached_property
+    def categories(self) -> frozenset[Any]:
+        """Columns of the frame that hold categories."""
+        if self.frame is None:
+            return frozenset()
+        if nw.dependencies.is_pandas_dataframe(self.frame):
+            import pandas as pd
+
+            dtypes = self.frame.dtypes.items()
+            return frozenset(name for name, dtype in dtypes if isinstance(dtype, pd.CategoricalDtype))
+        schema = nw.from_native(self.frame, eager_only=True).schema
+        return frozenset(name for name, dtype in schema.items() if dtype in (nw.Categorical, nw.Enum))
 
     @property
     def is_numeric(self) -> bool:
@@ -286,14 +334,13 @@ def _position(names: list[Any], column: Any, where: str) -> int:
     raise InputError(f"{where}: no column {column!r}; the columns are {', '.join(map(repr, names[:20]))}")
 
 
-def _baselines(row: _Row, baseline: Any, background: Any, codes: set[int]) -> list[list[Any]]:
+def _baselines(row: _Row, baseline: Any, table: "_Table | None", codes: set[int]) -> list[list[Any]]:
     """Baseline rows [R] of values [D]."""
     names = row.names
-    table = None if background is None else _columns(background, names, "background")
     if isinstance(baseline, str) and baseline == "background":
         if table is None:
             raise InputError("baseline='background' needs background rows")
-        return [list(entry) for entry in zip(*table, strict=True)]
+        return table.rows()
     if _is_single(baseline):
         if table is None and baseline is not None and not isinstance(baseline, str):
             return [[baseline] * len(names)]
@@ -301,7 +348,7 @@ def _baselines(row: _Row, baseline: Any, background: Any, codes: set[int]) -> li
     if isinstance(baseline, Mapping):
         asked = {_position(names, column, "baseline"): value for column, value in baseline.items()}
         return [[_tau(row, c, asked.get(c), table, codes) for c in range(len(names))]]
-    return [list(entry) for entry in zip(*_columns(baseline, names, "baseline"), strict=True)]
+    return _Table.read(baseline, names, "baseline").rows()
 
 
 def _is_single(baseline: Any) -> bool:
@@ -312,48 +359,45 @@ def _is_single(baseline: Any) -> bool:
 
 
 def _tau(
-    row: _Row, column: int, asked: Any, table: list[list[Any]] | None, codes: set[int], for_all: bool = False
+    row: _Row, column: int, asked: Any, table: "_Table | None", codes: set[int], for_all: bool = False
 ) -> Any:
     """Baseline of one column: a value, or what a strategy makes of the background.
 
     A number that is meant for all columns does not replace texts where the background knows better.
     """
     value, name = row.values[column], row.names[column]
-    known = None if table is None else [e for e in table[column] if not missing(e)]
-    wordy = _is_text(value, known) or (
-        row.frame is not None
-        and nw.from_native(row.frame, eager_only=True).schema[name] in (nw.Categorical, nw.Enum)
-    )
+    known = [] if table is None else table.known(column)
+    wordy = name in row.categories or _is_text(value, known)
     if isinstance(asked, str) and asked in STRATEGIES:
         if asked == "missing":
             return None if wordy or row.dtype == object else np.nan
-        if known is None:
+        if table is None:
             raise InputError(f"baseline {asked!r} of column {name!r} needs background rows")
         if not known:
             return None if wordy else np.nan
         if wordy or column in codes or asked == "most_frequent" or isinstance(value, (bool, np.bool_)):
             try:
-                return _most_frequent(known)
+                return table.statistic(column, "most_frequent")
             except TypeError as error:
                 raise InputError(
                     f"column {name!r} holds {type(known[0]).__name__}, of which none is the most frequent: "
                     f"give baseline={{{name!r}: value}}"
                 ) from error
         try:
-            middle = float(np.mean(known) if asked == "mean" else np.median(known))
-            # among integers that a float cannot tell apart, such as identifiers, no fraction is needed
-            return round(middle) if isinstance(value, (int, np.integer)) and abs(int(value)) > 2**53 else middle
+            middle: float = table.statistic(column, asked if asked == "mean" else "median")
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"column {name!r} is {value!r} in the instance, but holds no numbers in the background"
             ) from error
+        # among integers that a float cannot tell apart, such as identifiers, no fraction is needed
+        return round(middle) if isinstance(value, (int, np.integer)) and abs(int(value)) > 2**53 else middle
     if asked is not None and not (for_all and wordy and known and not isinstance(asked, str)):
         return asked
-    if known:
-        if len(table[column]) == 1:  # type: ignore[index]
+    if table is not None and known:
+        if table.n_rows == 1:
             return known[0]
         return _tau(row, column, "mean", table, codes)
-    if known is not None and missing(value):
+    if table is not None and missing(value):
         return value  # nothing but missing values anywhere
     if wordy:
         raise InputError(
@@ -365,33 +409,65 @@ def _tau(
     return 0
 
 
-def _columns(table: Any, names: list[Any], what: str) -> list[list[Any]]:
-    """A table's columns in the order of `names`."""
-    if nw.dependencies.is_pandas_series(table):
-        table = table.to_frame().T
-    if _is_frame(table):
-        frame = read_frame(table)
-        has = column_labels(table)
-        lacking = [name for name in names if name not in has]
-        if lacking and len(has) == len(names) and names == list(range(len(names))):
-            lacking, wanted = [], has
-        else:
-            wanted = names
-        if lacking:
-            raise InputError(f"the {what} lacks the columns {', '.join(map(repr, lacking[:10]))}")
-        if not len(frame):
-            raise InputError(f"the {what} must have at least one row")
-        if nw.dependencies.is_pandas_dataframe(table):
-            return [table[name].tolist() for name in wanted]
-        return [frame[name].to_list() for name in wanted]
-    array = _as_array(table)
-    if array.ndim == 1:
-        array = array[None]
-    if array.ndim != 2 or array.shape[1] != len(names) or len(array) == 0:
-        raise InputError(
-            f"the {what} must have {len(names)} columns and at least one row, got shape {array.shape}"
-        )
-    return [array[:, c].tolist() for c in range(len(names))]
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Rows in the columns of an instance; what is asked of a column is computed once."""
+
+    columns: list[Any]  # [D] anything with tolist() or to_list()
+    n_rows: int
+    _known: dict[int, list[Any]] = field(default_factory=dict)
+    _statistics: dict[tuple[int, str], Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, table: Any, names: list[Any], what: str) -> "_Table":
+        """A table's columns in the order of `names`."""
+        if nw.dependencies.is_pandas_series(table):
+            table = table.to_frame().T
+        if _is_frame(table):
+            frame = read_frame(table)
+            has, wanted = column_labels(table), names
+            lacking = [name for name in names if name not in has]
+            if lacking and len(has) == len(names) and names == list(range(len(names))):
+                lacking, wanted = [], has
+            if lacking:
+                raise InputError(f"the {what} lacks the columns {', '.join(map(repr, lacking[:10]))}")
+            if not len(frame):
+                raise InputError(f"the {what} must have at least one row")
+            held: Any = table if nw.dependencies.is_pandas_dataframe(table) else frame
+            return cls([held[name] for name in wanted], len(frame))
+        array = _as_array(table)
+        if array.ndim == 1:
+            array = array[None]
+        if array.ndim != 2 or array.shape[1] != len(names) or len(array) == 0:
+            raise InputError(
+                f"the {what} must have {len(names)} columns and at least one row, got shape {array.shape}"
+            )
+        return cls(list(array.T), len(array))
+
+    def entries(self, column: int) -> list[Any]:
+        held = self.columns[column]
+        entries: list[Any] = held.to_list() if hasattr(held, "to_list") else held.tolist()
+        return entries
+
+    def rows(self) -> list[list[Any]]:
+        return [list(row) for row in zip(*map(self.entries, range(len(self.columns))), strict=True)]
+
+    def known(self, column: int) -> list[Any]:
+        """The first values of a column that are not missing, at most 50."""
+        if column not in self._known:
+            self._known[column] = [e for e in self.entries(column) if not missing(e)][:50]
+        return self._known[column]
+
+    def statistic(self, column: int, name: str) -> Any:
+        """Mean, median or most frequent value of a column, of what is not missing."""
+        key = (column, name)
+        if key not in self._statistics:
+            values = [e for e in self.entries(column) if not missing(e)]
+            if name == "most_frequent":
+                self._statistics[key] = _most_frequent(values)
+            else:
+                self._statistics[key] = float(np.mean(values) if name == "mean" else np.median(values))
+        return self._statistics[key]
 
 
 def _is_frame(data: Any) -> bool:
@@ -412,9 +488,9 @@ def _as_array(data: Any) -> "Objects":
     return array
 
 
-def _is_text(value: Any, known: list[Any] | None) -> bool:
+def _is_text(value: Any, known: list[Any]) -> bool:
     if missing(value):
-        return any(isinstance(e, str) for e in (known or ())[:50])
+        return any(isinstance(e, str) for e in known)
     return not isinstance(value, (int, float, complex, np.number, np.bool_))
 
 
