@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from .errors import InputError, KeyPlayersWarning
@@ -199,6 +200,8 @@ def _read_targets(targets: Any) -> Targets:
     if is_frame(targets):
         frame = read_frame(targets)
         known = fingerprint({name: frame[name].to_numpy() for name in frame.columns})
+        if nw.dependencies.is_pandas_dataframe(targets):  # whose columns may have other names than texts
+            return Targets(range(len(frame)), lambda row: targets.iloc[row : row + 1], known)
         return Targets(range(len(frame)), lambda row: frame[row : row + 1].to_native(), known)
     if getattr(targets, "ndim", 1) > 1:  # rows of an array, dense or sparse
         return Targets(range(targets.shape[0]), targets.__getitem__, fingerprint(targets))

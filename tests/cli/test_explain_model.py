@@ -1,5 +1,9 @@
+import gzip
 import json
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -23,6 +27,13 @@ def risk(rows):
 def folder(tmp_path):
     (tmp_path / "risky_module.py").write_text(MODULE)
     (tmp_path / "d.csv").write_text("debt,income,home,label\n3,1,none,bad\n1,4,own,good\n2,1,rent,bad\n")
+    (tmp_path / "syntax_module.py").write_text("def f(:")
+    (tmp_path / "raising_module.py").write_text("raise RuntimeError('no')")
+    (tmp_path / "lacking_module.py").write_text("import lacked_package")
+    (tmp_path / "leaving_module.py").write_text("import sys\nsys.exit(7)")
+    (tmp_path / "shouting_module.py").write_text("def f(rows):\n    raise ValueError('loud \\x1b[31m')")
+    (tmp_path / "foreign.pkl").write_bytes(b"clacked_package\nThing\n.")
+    (tmp_path / "no_rows.csv").write_text("debt,income,home,label\n")
     return tmp_path
 
 
@@ -89,6 +100,16 @@ def test_a_pickle_is_loaded_only_on_demand(cli, wine):
         (["risky_module:risk", "d.csv", "--row", "0", "--baseline", "often"], "--baseline must be"),
         (["risky_module:risk", "d.csv", "--row", "0"], "column 'home' holds 'none'"),
         ([*ASK, "--background", "d.csv", "--target", "maybe"], "no class 'maybe'"),
+        ([*ASK, "--background", "d.csv", "--target", "--5"], "no class '--5'"),
+        (["syntax_module:f", "d.csv", "--row", "0"], "importing module 'syntax_module' raised SyntaxError"),
+        (["raising_module:f", "d.csv", "--row", "0"], "importing module 'raising_module' raised RuntimeError: no"),
+        (["lacking_module:f", "d.csv", "--row", "0"], "ModuleNotFoundError: No module named 'lacked_package'"),
+        (["leaving_module:f", "d.csv", "--row", "0"], "importing module 'leaving_module' raised SystemExit: 7"),
+        ([".risky_module:risk", "d.csv", "--row", "0"], "must be named from its top"),
+        (["foreign.pkl", "d.csv", "--row", "0", "--trust-pickle"], "cannot be unpickled, or is no pickle (Mod"),
+        (["risky_module:risk", "no_rows.csv", "--row", "0"], "no_rows.csv has no rows"),
+        ([*ASK, "--background", "no_rows.csv"], "no_rows.csv has no rows"),
+        (["shouting_module:f", "d.csv", "--row", "0", "--drop", "home", "--drop", "label"], r"loud \x1b[31m (on"),
     ],
 )
 def test_wrong_input_gets_one_line(cli, folder, arguments, message):
@@ -107,6 +128,29 @@ def test_a_function_of_arrays(cli, folder):
 
 
 MANY = ["risky_module:risk", "d.csv", "--drop", "label", "--background", "d.csv", "--seed", "0"]
+
+
+def test_a_model_may_import_what_lies_beside_it(tmp_path):
+    (tmp_path / "late_module.py").write_text("def f(rows):\n    import beside\n    return beside.g(rows)\n")
+    (tmp_path / "beside.py").write_text("def g(rows):\n    return rows['a'] / 10\n")
+    with gzip.open(tmp_path / "n.tsv.gz", "wt") as file:
+        file.write("a\tb\n8\t1\n2\t2\n")
+    # as the installed program does, which has its own folder first in the path and not that of the user
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "run.py").write_text("from keyplayers.cli import main\nmain()\n")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-P", "bin/run.py", "explain-model", "late_module:f", "n.tsv.gz", "--rows", "all"),
+            *("--jobs", "2", "--prefer", "processes", "--json"),
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 targets: 2 explained" in done.stderr
 
 
 def test_all_rows_are_explained_into_a_store(cli, folder):

@@ -11,7 +11,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
@@ -195,11 +195,49 @@ def test_one_column_of_probabilities_is_that_of_the_second_class(predict, row):
         (lambda rows: 5 * np.ones(len(rows)), "output='logits'"),
         (lambda rows: np.full(len(rows), np.nan), "NaN in 2 of 2"),
         (lambda rows: 0.5, r"shape \(\)"),
+        (lambda rows: np.ones((len(rows), 0)), r"shape \(2, 0\)"),
+        (lambda rows: [[0.5], [0.2, 0.8]], "list, is no array"),
+        (lambda rows: np.array([None, [1]], dtype=object), r"returned \[1\] where a label"),
+        (lambda rows: np.array([None, np.nan], dtype=object), "returned nan where a label"),
     ],
 )
 def test_other_outputs_are_refused_with_the_shape_seen_and_wanted(predict, message):
     with pytest.raises(InputError, match=message):
         McXai(predict, baseline=0).explain(np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("output", "row", "message"),
+    [
+        ("logits", [np.inf, 0.0], "NaN or infinite scores in 2 of 2 rows"),
+        ("logits", [-np.inf, -np.inf], "NaN or infinite scores in 2 of 2 rows"),
+        ("log_proba", [1e5, -1.0], r"from -1 to 1e\+05 in shape \(2, 2\); log-probabilities are at most 0"),
+    ],
+)
+def test_scores_that_are_no_probabilities_are_refused(output, row, message):
+    with pytest.raises(InputError, match=message):
+        McXai(lambda rows: [row] * len(rows), baseline=0, output=output).explain(np.ones(2))
+
+
+def test_infinite_scores_that_mean_something_are_taken():
+    def scores(rows):
+        return np.where(rows[:, [0]] > 0, [[-np.inf, 0.0]], [[0.0, -np.inf]])
+
+    for output in ("logits", "log_proba"):
+        assert McXai(scores, baseline=0, output=output).explain(np.ones(2), random_state=0).trail[:2] == (1.0, 0.0)
+
+
+def test_a_regression_is_no_classifier():
+    model = LinearRegression().fit(np.eye(3), [0.1, 0.7, 0.2])
+    with pytest.raises(InputError, match=r"predict gives numbers such as -?\d.*whether that number is above"):
+        McXai(model, baseline=0).explain(np.ones(3))
+    assert McXai(lambda rows: model.predict(rows) > 0.5, baseline=0).explain(np.ones(3)).predicted in (True, False)
+
+
+@pytest.mark.parametrize("names", ["ab", 5, ["a", "a"], [["a"], ["b"]]])
+def test_names_of_classes_are_distinct(names):
+    with pytest.raises(InputError, match="class_names must be"):
+        McXai(p1, class_names=names)
 
 
 @pytest.mark.filterwarnings("error")
@@ -224,6 +262,26 @@ def test_labels_alone_can_be_explained():
     assert ex.main.becomes == "ham"
     assert set(ex.classes) == {"spam", "ham"}
     assert ex.trail[:2] == (1.0, 0.0)
+
+
+def test_a_label_that_the_model_never_gave_can_be_asked_for():
+    ex = McXai(lambda rows: np.full(len(rows), "a"), baseline=0).explain(np.ones(3), target="b")
+    assert (ex.target, ex.predicted) == ("b", "a")
+    assert ex.main.kind == "misclassification"
+    assert ex.p_target == ex.p_masked == ex.main.p_best == 0
+    assert not ex.flipped
+    flips = McXai(lambda rows: np.where(rows[:, 0] + rows[:, 1] == 0, "b", "a"), baseline=[0, 0, 9])
+    assert set(flips.explain(np.array([1.0, 1.0, 9.0]), target="b", random_state=0).key_set) == {0, 1}
+
+
+def test_a_label_is_found_as_it_is_spelled():
+    explainer = McXai(lambda rows: np.where(p1(rows) > 0.5, "2", "1"), baseline=0)
+    assert explainer.explain(np.ones(2), target=1, random_state=0).target == "1"
+    assert explainer.explain(np.ones(2), target=3, random_state=0).target == "3"
+    codes = McXai(lambda rows: np.where(p1(rows) > 0.5, 20, 10), baseline=0)
+    assert codes.explain(np.ones(2), target=10, random_state=0).trail[:2] == (0.0, 1.0)
+    # not whichever label happened to come second
+    assert codes.explain(np.ones(2), target=1, random_state=0).p_masked == 0
 
 
 def test_estimators_without_probabilities_can_be_explained():
@@ -306,6 +364,19 @@ def test_the_models_own_error_comes_through():
     assert 0 in caught.value.masked
     assert 1 not in caught.value.masked
     assert caught.value.partial.n_rows >= 2
+    assert caught.value.partial.p_target == 1.0
+
+
+def test_a_prediction_that_is_none_says_of_whom_and_loses_nothing():
+    def predict(rows):
+        p = np.clip(rows.sum(axis=1) / 4, 0, 1)
+        p[(rows[:, 0] == 0) & (rows[:, 1] == 1)] = np.nan
+        return p
+
+    with pytest.raises(InputError, match="returned NaN in") as caught:
+        McXai(predict, baseline=0).explain(np.ones(4), random_state=0)
+    assert 0 in caught.value.masked
+    assert 1 not in caught.value.masked
     assert caught.value.partial.p_target == 1.0
 
 

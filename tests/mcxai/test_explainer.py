@@ -1,3 +1,10 @@
+import json
+import re
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,8 +27,8 @@ def model_of(score):
 
 
 def explain_game(score, n, **settings):
-    seed = settings.pop("random_state", 0)
-    return McXai(model_of(score), baseline=0, **settings).explain(np.ones(n), random_state=seed)
+    seed, target = settings.pop("random_state", 0), settings.pop("target", None)
+    return McXai(model_of(score), baseline=0, **settings).explain(np.ones(n), target, random_state=seed)
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 9))
@@ -243,6 +250,29 @@ def test_any_number_of_rows_goes_with_several_background_rows(max_evals):
         assert ex.n_rows % 7 == 0
 
 
+@pytest.mark.parametrize("limits", [{"max_evals": 2}, {"max_seconds": 1e-9}, {"depth": 2}])
+def test_what_ended_the_game_outside_the_limits_is_not_denied(limits):
+    score = lambda s: 0.9 - 0.6 * (len(s) > 3) - 0.001 * len(s)  # noqa: E731
+    ex = explain_game(score, 9, **limits)
+    assert not ex.flipped
+    assert ex.main.becomes == 0
+    assert "masked it says 0" in ex.sentence
+    assert "were too few to find a set" in ex.sentence
+    assert "no set that was tried" not in ex.sentence
+    against = explain_game(lambda s: 1 - score(s), 9, target=1, **limits)
+    assert against.main.kind == "misclassification"
+    assert "masked it says 1" in against.sentence
+
+
+@pytest.mark.parametrize("n_backgrounds", [1, 3])
+def test_a_single_player_needs_no_row_but_those_of_the_ends(n_backgrounds):
+    space = kp.Tabular(baseline=np.zeros((n_backgrounds, 1)))
+    ex = McXai(lambda rows: 0.9 * rows[:, 0], space, max_evals=2).explain([1.0], random_state=0)
+    assert ex.key_set == (0,)
+    assert ex.proven
+    assert ex.n_rows == 2 * n_backgrounds
+
+
 def test_nothing_to_mask_is_an_answer_too():
     ex = McXai(lambda rows: 0.8 + 0 * rows[:, 0], baseline=0).explain(np.zeros(3))
     assert ex.players == (0, 1, 2)
@@ -271,25 +301,75 @@ def test_thousands_of_players_fit_in_memory():
     assert peak < 1e9
 
 
+def test_sets_of_hundreds_of_players_fit_in_memory():
+    import tracemalloc
+
+    n = 3000
+    weights = np.random.default_rng(0).uniform(0.2, 1, n)
+
+    def predict(rows):
+        return 1 / (1 + np.exp(0.05 * (0.7 * weights.sum() - rows @ weights)))
+
+    tracemalloc.start()
+    ex = McXai(predict, baseline=0).explain(np.ones(n, dtype=np.float32), random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(ex.key_set) > 500
+    # random numbers for all replays of first moves at once take more than that
+    assert peak < 2e8
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
         ("depth", 0),
+        ("depth", 2.5),
         ("eta", 1.5),
+        ("eta", "half"),
         ("exploration", -1),
+        ("exploration", float("inf")),
+        ("exploration", None),
         ("surrogate", "net"),
         ("rollout", "best"),
         ("widening", (0, 1)),
+        ("widening", (float("inf"), 1)),
+        ("widening", (1, 2, 3)),
+        ("widening", 5),
+        ("widening", "ab"),
         ("parallel_leaves", 0),
         ("max_evals", 1),
         ("max_seconds", 0),
+        ("max_seconds", float("inf")),
+        ("max_seconds", "1"),
         ("batch_size", 0),
         ("output", "odds"),
+        ("space", np.zeros(2)),
     ],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused_with_what_is_allowed(setting, value):
     with pytest.raises(InputError, match=f"{setting} must be"):
         McXai(lambda rows: rows[:, 0], **{setting: value})
+
+
+def test_settings_may_be_scalars_of_numpy():
+    score = lambda s: 0.9 - 0.5 * ({2, 5} <= s)  # noqa: E731
+    plain = {
+        "max_evals": 300, "depth": 3, "eta": 0.5, "exploration": 1.0, "batch_size": 4, "parallel_leaves": 3,
+        "widening": (1.0, 0.5), "max_seconds": 60.0, "share_orders": True,
+    }  # fmt: skip
+    scalars = {
+        "max_evals": np.int64(300), "depth": np.int32(3), "eta": np.float32(0.5), "exploration": np.float64(1),
+        "batch_size": np.uint8(4), "parallel_leaves": np.int8(3), "widening": np.array([1.0, 0.5]),
+        "max_seconds": np.float32(60), "share_orders": np.bool_(True),
+    }  # fmt: skip
+    given, same = (explain_game(score, 8, **settings).to_dict() for settings in (scalars, plain))
+    assert json.loads(json.dumps(given, allow_nan=False)) | {"seconds": 0} == same | {"seconds": 0}
+
+
+def test_a_width_beyond_every_integer_is_no_limit():
+    trees = [explain_game(lambda s: 0.9 - 0.1 * len(s), 6, widening=w).tree for w in ((1e300, 0.0), None)]
+    assert len(trees[0].children(0)) == 6
+    assert np.array_equal(trees[0].n_visits, trees[1].n_visits)
 
 
 def test_space_and_baseline_exclude_each_other():
@@ -320,14 +400,51 @@ def test_progress_counts_the_rows():
     assert progress.total >= ex.n_rows
 
 
+def test_the_json_is_as_the_page_about_it_says():
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    schema = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[-1])
+    validator = jsonschema.Draft202012Validator(schema)
+    score = random_score(np.random.default_rng(3), 6)
+    textbook = {"widening": None, "rollout": "random", "parallel_leaves": 1, "surrogate": "none"}
+    found = [
+        *(explain_game(score, 6, **limits) for limits in ({}, {"max_evals": 400}, {"max_evals": 2}, textbook)),
+        explain_game(lambda s: 0.7, 3),
+        explain_game(lambda s: 0.7, 0),
+        McXai(
+            lambda rows: np.where(rows[:, 0] > 0, "a", "b"), kp.Tabular(baseline=0, feature_names=[("t", 1)])
+        ).explain([1.0], "c", random_state=np.random.default_rng(0)),
+        McXai(lambda rows: rows[:, :2] / 2, baseline=0, multilabel=True).explain([1.2, 0.4], 0, random_state=1),
+    ]
+    assert {one.flipped for one in found} == {True, False}
+    for one in found:
+        data = json.loads(json.dumps(one.to_dict(), allow_nan=False))
+        assert list(validator.iter_errors(data)) == []
+    data["key_set"] = "no list"
+    assert list(validator.iter_errors(data))
+
+
 @pytest.mark.parametrize("suffix", ["json", "json.gz", "npz"])
 def test_a_saved_explanation_reads_back_with_names_of_any_kind(suffix, tmp_path):
-    names = [("a", 1), "b", np.float64(2.5), None, 3]
-    score = lambda rows: 1 / (1 + np.exp(-(rows.sum(axis=1) - 2.5)))  # noqa: E731
-    ex = McXai(score, kp.Tabular(baseline=0, feature_names=names)).explain(np.ones(5), random_state=0)
+    names = [
+        ("a", 1),
+        "b",
+        np.float64(2.5),
+        None,
+        3,
+        date(2020, 1, 2),
+        Decimal("1.50"),
+        ("c", None),
+        float("inf"),
+        b"x",
+    ]
+    score = lambda rows: 1 / (1 + np.exp(-(rows.sum(axis=1) - 7.5)))  # noqa: E731
+    space = kp.Tabular(baseline=0, feature_names=names)
+    classes = [date(2020, 1, 1), date(2021, 1, 1)]
+    ex = McXai(score, space, class_names=classes).explain(np.ones(10), random_state=0)
     ex.save(tmp_path / f"e.{suffix}")
     back = kp.load(tmp_path / f"e.{suffix}")
     assert back.players == ex.players
+    assert back.target == ex.target == classes[1]
     assert back.key_set == ex.key_set
     assert back.to_dict() == ex.to_dict()
     assert back.relations() == ex.relations() or np.isnan([r.win_rate_given for r in ex.relations()]).any()

@@ -238,3 +238,13 @@ def test_contributions_of_players_that_no_playout_met_are_what_they_change_alone
     found = replay(playouts_of(game), np.random.default_rng(0))
     assert found[:2] == pytest.approx(game.changes(singles))
     assert np.isnan(found[2])
+
+
+def test_replays_do_not_depend_on_the_blocks_in_which_they_are_drawn(monkeypatch):
+    n = 7
+    game = game_of(random_score(np.random.default_rng(5), n), n)
+    game.look(np.array([[bool(s >> p & 1) for p in range(n)] for s in range(0, 2**n, 2)]))
+    whole = replay(playouts_of(game), np.random.default_rng(0))
+    assert len(np.unique(whole)) > n - 2
+    monkeypatch.setattr("keyplayers.mcxai.search.DRAWS", 20)
+    assert np.array_equal(replay(playouts_of(game), np.random.default_rng(0)), whole, equal_nan=True)

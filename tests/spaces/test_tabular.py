@@ -1,3 +1,4 @@
+import datetime
 import pickle
 
 import numpy as np
@@ -157,6 +158,134 @@ def test_groups_cover_the_rest_column_by_column():
 def test_what_cannot_be_bound_is_refused(space, row, message):
     with pytest.raises(InputError, match=message):
         space().bind(row)
+
+
+FRAMES = [
+    pd.DataFrame,
+    lambda data: pd.DataFrame(data).convert_dtypes(),
+    lambda data: pd.DataFrame(data, dtype=object),
+    pl.DataFrame,
+    pa.table,
+]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_the_baseline_that_is_given_for_a_column_is_what_masking_puts_in(make):
+    days = [datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)]
+    table = make({"day": days, "home": ["own", "rent"], "ok": [True, False], "n": [3, 4]})
+    given = {"day": datetime.datetime(1999, 1, 1), "home": "none", "ok": 0, "n": 0.5}
+    # a background must not win over what is given
+    bound = Tabular(baseline=given, background=table).bind(table[:1])
+    masked = bound.rows(np.ones((1, 4), dtype=bool), np.zeros(1, dtype=int))
+    assert cells(masked) == [[datetime.datetime(1999, 1, 1), "none", False, 0.5]]
+    assert layout(bound.rows(np.zeros((2, 4), dtype=bool), np.zeros(2, dtype=int))) == layout(masked)
+
+
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, lambda data: pd.DataFrame(data).convert_dtypes(), pl.DataFrame, pa.table]
+)
+@pytest.mark.parametrize(
+    ("column", "tau"),
+    [("ok", 0.5), ("home", 0), ("x", "none"), ("day", 0), ("day", "none"), ("n", "many")],
+)
+def test_a_baseline_that_a_column_cannot_hold_is_refused_with_its_name(make, column, tau):
+    table = make({"day": [datetime.datetime(2020, 1, 1)], "home": ["own"], "ok": [True], "n": [3], "x": [0.5]})
+    others = {"day": datetime.datetime(1999, 1, 1), "home": "none", "ok": False, "n": 0, "x": 0}
+    with pytest.raises(InputError, match=f"baseline of column '{column}' is {tau!r}, which a column of"):
+        Tabular(baseline=others | {column: tau}).bind(table)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "promoted"), [("int8", "float64"), ("Int64", "Float64"), ("int64[pyarrow]", "double[pyarrow]")]
+)
+@pytest.mark.parametrize("tau", [0.5, "missing"])
+def test_columns_of_integers_are_promoted_within_their_kind_of_pandas(dtype, promoted, tau):
+    bound = Tabular(baseline=tau).bind(pd.DataFrame({"a": pd.array([3], dtype=dtype)}))
+    rows = bound.rows(np.array([[False], [True]]), np.zeros(2, dtype=int))
+    assert rows["a"].dtype == promoted
+    assert rows["a"].isna().tolist() == [False, tau == "missing"]
+    assert rows["a"][0] == 3
+
+
+BIG = 2**60 + 1
+
+
+@pytest.mark.parametrize("make", [*FRAMES, lambda data: np.array(list(zip(*data.values(), strict=True)))])
+def test_integers_that_a_float_cannot_hold_are_not_rounded(make):
+    table = make({"id": [BIG, BIG + 4], "n": [1, 3]})
+    bound = Tabular(background=table).bind(table[:1])
+    assert cells(bound.rows(np.zeros((1, 2), dtype=bool), np.zeros(1, dtype=int))) == [[BIG, 1]]
+    first = 0 if isinstance(table, np.ndarray) else "id"
+    if make is not FRAMES[2]:  # objects hold anything
+        with pytest.raises(InputError, match="id|round those of"):
+            Tabular(baseline={first: 0.5}).bind(table[:1])
+
+
+def test_missing_flags_are_missing_where_a_column_can_hold_them():
+    flags = {"ok": [True]}
+    for table in (pl.DataFrame(flags), pa.table(flags), pd.DataFrame(flags).convert_dtypes()):
+        bound = Tabular(baseline="missing").bind(table)
+        assert bound.shown_masked == ("missing",)
+        assert pd.isna(cells(bound.rows(np.ones((1, 1), dtype=bool), np.zeros(1, dtype=int)))[0][0])
+    with pytest.raises(InputError, match="is None, which a column of bool cannot hold"):
+        Tabular(baseline="missing").bind(pd.DataFrame(flags))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_in_which_all_is_missing_cannot_be_masked(make):
+    table = make({"a": [None, None], "b": [1.0, 2.0]})
+    assert Tabular(background=table).bind(table[:1]).movable.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame])
+def test_a_row_of_a_frame_is_a_baseline_whatever_it_holds(make):
+    table = make({"day": [datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)], "x": [1.0, 2.0]})
+    bound = Tabular(baseline=table[1:2]).bind(table[:1])
+    assert cells(bound.rows(np.ones((1, 2), dtype=bool), np.zeros(1, dtype=int))) == cells(table[1:2])
+
+
+def test_columns_of_a_frame_keep_their_names_and_dtypes():
+    table = pd.DataFrame({0: [1, 2], "home": pd.Series(["own", "rent"], dtype=object), ("a", 1): [0.5, 1.5]})
+    bound = Tabular(background=table).bind(table.iloc[[0]])
+    assert bound.names == (0, "home", ("a", 1))
+    rows = bound.rows(np.array([[False, True, False]]), np.zeros(1, dtype=int))
+    assert list(rows.columns) == [0, "home", ("a", 1)]
+    assert rows["home"].dtype == object
+    assert Tabular(background=table).bind(table.iloc[0]).names == bound.names
+
+
+@pytest.mark.parametrize(
+    ("row", "space", "message"),
+    [
+        (np.ones(2, dtype=np.float32), {"baseline": 1e300}, "in which the baseline would be infinite"),
+        (np.ones(2), {"baseline": 1j}, "the row holds numbers"),
+        (np.ones(2), {"baseline": [[1], [1, 2]]}, "rows of different lengths"),
+        (np.array(["2020-01-01"], dtype="M8[D]"), {"baseline": 0}, "the row holds"),
+        (np.ones(2), {"background": [[1, "x"], [2, "y"]]}, "holds no numbers in the background"),
+        (
+            pd.Series({"a": 1.5}),
+            {"background": pd.DataFrame({"a": ["u", "v"]}, dtype="category")},
+            "holds 1.5, but in the",
+        ),
+        (pd.Series({"a": 1.5}), {"background": pd.DataFrame({"b": [1.0]})}, "lacks the columns 'a'"),
+        (pd.DataFrame({"a": [1.5]}), {"background": pd.DataFrame({"a": []})}, "must have at least one row"),
+        (pd.DataFrame({"a": [1]}), {"baseline": {"a": [1, 2]}}, r"is \[1, 2\], which a column of int64 cannot"),
+        (
+            pd.DataFrame({"a": [[1, 2]]}),
+            {"background": pd.DataFrame({"a": [[1, 2], [3, 4]]})},
+            "holds list, of which",
+        ),
+        (pd.Series({"a": None}), {"background": pd.DataFrame({"a": [1, 2]})}, "give the row as a frame"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(row, space, message):
+    with pytest.raises(InputError, match=message):
+        Tabular(**space).bind(row)
+
+
+def test_a_whole_number_beyond_the_integers_promotes_them():
+    bound = Tabular(baseline=1e300).bind(np.array([1, 2]))
+    assert bound.rows(np.ones((1, 2), dtype=bool), np.zeros(1, dtype=int)).tolist() == [[1e300, 1e300]]
 
 
 class Counted(np.ndarray):

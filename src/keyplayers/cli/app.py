@@ -13,6 +13,7 @@ from .beliefs import beliefs
 from .demo import demo
 from .explain import ball, explain
 from .explain_model import explain_model
+from .output import printable
 from .store import store
 
 app = typer.Typer(
@@ -78,7 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(error, OSError) and error.filename and error.strerror:
             error = OSError(f"{error.filename}: {error.strerror}")
         hint = "" if expected else f" ({type(error).__name__}; this is a fault of keyplayers, --debug shows where)"
-        print(f"keyplayers: {error}{hint}".replace("\n", " "), file=sys.stderr)  # noqa: T201
+        print(f"keyplayers: {printable(f'{error}{hint}'.replace(chr(10), ' '))}", file=sys.stderr)  # noqa: T201
         sys.exit(1)
 
 
@@ -90,4 +91,4 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> Any:
-    print(f"keyplayers: warning: {message}", file=file or sys.stderr)
+    print(f"keyplayers: warning: {printable(str(message).replace(chr(10), ' '))}", file=file or sys.stderr)

@@ -1,6 +1,7 @@
 """``keyplayers explain-model``: which features carry what a classifier says of one row, and which oppose it."""
 
 import json
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,7 @@ def explain_model(
     trust: Annotated[
         list[str] | None, typer.Option(metavar="TYPE", help="Type that a .skops file may hold; may be repeated.")
     ] = None,
-    top: Annotated[int, typer.Option(help="Players to show.")] = TOP,
+    top: Annotated[int, typer.Option(min=0, help="Players to show.")] = TOP,
     seed: Seed = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -243,24 +244,27 @@ def _read(path: Path, model: Any, dropped: list[str], array: bool) -> Any:
     """A table as a pandas frame, with the columns that the model was fitted on where it knows them."""
     from .._optional import require
     from ..errors import FileFormatError, InputError
+    from ..readers import suffix
 
     pandas = require("pandas")
     if not path.is_file():
         raise FileFormatError(f"{path}: no such file")
     try:
-        match path.suffix.lower():
+        match suffix(str(path)):
             case ".parquet":
                 table = pandas.read_parquet(path)
             case ".tsv":
                 table = pandas.read_csv(path, sep="\t")
-            case ".csv" | ".gz":
+            case ".csv":
                 table = pandas.read_csv(path)
             case _:
-                raise InputError(f"{path}: a table is .csv, .csv.gz, .tsv or .parquet")
+                raise InputError(f"{path}: a table is .csv, .tsv (either also as .gz) or .parquet")
     except (ValueError, OSError) as error:
         if isinstance(error, InputError):
             raise
         raise FileFormatError(f"{path}: {error}") from error
+    if not len(table):
+        raise InputError(f"{path} has no rows")
     missing = [column for column in dropped if column not in table.columns]
     if missing:
         raise InputError(f"--drop {missing[0]}: {path} has the columns {', '.join(map(str, table.columns[:20]))}")
@@ -298,7 +302,7 @@ def _class(model: Any, text: str | None) -> Any:
     for name in getattr(model, "classes_", ()):
         if str(name) == text:
             return name
-    return int(text) if text.lstrip("-").isdigit() else text
+    return int(text) if re.fullmatch("-?[0-9]+", text) else text
 
 
 def _write(found: "Explanation[GameTrees]", path: Path) -> None:

@@ -61,7 +61,9 @@ def select(
             child = following[child]
         allowed = n - depths[node]
         if widening > 0:
-            allowed = min(allowed, max(1, math.ceil(widening * total**exponent)))
+            width = widening * total**exponent
+            if width < allowed:  # before it becomes an integer, which may not hold it
+                allowed = max(1, math.ceil(width))
         if n_children[node] < allowed:
             tried = masked.copy()
             child = first[node]
@@ -319,25 +321,26 @@ def learn_edges(parents, players, n_visits, rewards, n_nodes, prior, pairs, bias
 
 
 @kernel
-def replay(codes, known, order, p_target, ended, start, sign, firsts, draws):
+def replay(
+    codes, known, order, p_target, ended, start, sign, firsts, begin, draws, pool, places, changes, counts
+):  # fmt: skip
     """Play out along remembered states: the players of `firsts` in turn first, then others at random, while known.
 
     codes [n] the players' codes, known [M] sorted codes of states, order [M] their index on the board, draws
-    [R, L] uniform, a row per playout. Returns: sums [n] of the changes of P, in the direction of the game, as
-    each player was masked, and their counts [n].
+    [R, L] uniform, a row per playout, the first of which is number `begin`. Writes: pool [n] an order of the
+    players and places [n] of each in it, where the next block goes on; changes [n] sums of the changes of P, in
+    the direction of the game, as each player was masked, counts [n] how many these are.
     """
     n = len(codes)
     n_playouts, depth = draws.shape
-    changes = np.zeros(n)
-    counts = np.zeros(n, dtype=np.int64)
-    pool = np.arange(n)
-    places = np.arange(n)
     for r in range(n_playouts):
         code = np.int64(0)
         at = start
         for step in range(depth):
             # the next player of a random order: swapped in from those that are left
-            swap = places[firsts[r % len(firsts)]] if step == 0 else step + int(draws[r, step] * (n - step))
+            swap = (
+                places[firsts[(begin + r) % len(firsts)]] if step == 0 else step + int(draws[r, step] * (n - step))
+            )
             player = pool[swap]
             pool[swap] = pool[step]
             pool[step] = player
@@ -352,4 +355,3 @@ def replay(codes, known, order, p_target, ended, start, sign, firsts, draws):
             at = order[place]
             if ended[at]:
                 break
-    return changes, counts

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..arrays import Ints
+from ..arrays import Bools, Ints
 from .sets import Seek, shrink
 
 # players that are looked for from above, at most; and a set larger than this is not shrunk one by one
@@ -68,28 +68,37 @@ def peel(seek: Seek, order: Ints, limit: int) -> None:
     """Unmask players in this order as far as the game stays over; give up beyond `limit` necessary ones."""
     game = seek.game
     kept: list[int] = []
-    rest = order.tolist()
-    if not game.ended(game.look_at([tuple(sorted(rest))]))[0]:
+    rest = order
+    if not game.ended(game.look(_unmasked(seek, kept, rest, (0,))))[0]:
         return
-    while len(kept) < limit and rest:
+    while len(kept) < limit and len(rest):
         # how many of `rest` can be unmasked from the front with the game still over
         low, high = 0, len(rest) + 1  # over at low; not over at high
         while high - low > 1:
             cuts = _cuts(low, high, 1 if seek.frugal else 8)
-            indices = game.look_at([tuple(sorted(kept + rest[c:])) for c in cuts])
+            indices = game.look(_unmasked(seek, kept, rest, cuts))
             ends = game.ended(indices)
             low = max([low, *(c for c, e in zip(cuts, ends, strict=True) if e)])
             high = min([high, *(c for c, e in zip(cuts, ends, strict=True) if not e and c > low)])
             if (indices < 0).any():
-                whole = tuple(sorted(kept + rest[low:]))
-                if len(whole) < (seek.best_size() or game.n + 1):
+                if len(kept) + len(rest) - low < (seek.best_size() or game.n + 1):
+                    whole = tuple(sorted([*kept, *rest[low:].tolist()]))
                     seek.note(whole, int(game.look_at([whole])[0]))
                 return
         if low < len(rest):
-            kept.append(rest[low])
+            kept.append(int(rest[low]))
         rest = rest[low + 1 :]
-    if not rest:
+    if not len(rest):
         shrink(seek, tuple(sorted(kept)))
+
+
+def _unmasked(seek: Seek, kept: list[int], rest: Ints, cuts: tuple[int, ...]) -> Bools:
+    """States in which all of `kept` are masked, and of `rest` all but so many from the front [B, n]."""
+    states = np.zeros((len(cuts), seek.game.n), dtype=bool)
+    states[:, kept] = True
+    for state, cut in zip(states, cuts, strict=True):
+        state[rest[cut:]] = True
+    return states
 
 
 def _limit(seek: Seek) -> int:

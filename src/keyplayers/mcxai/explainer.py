@@ -1,5 +1,6 @@
 """`McXai`: why does a classifier say this of an instance? Two games of masking, searched and read."""
 
+import math
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -79,7 +80,8 @@ class McXai:
         Let all orders of the same set share their statistics in the selection.
     max_evals
         Rows given to the model. "auto": at most 600 for up to 64 players (4 more for each further player), and
-        fewer where the answer is settled before. A number is used up, unless everything has been seen.
+        fewer where the answer is settled before. A number is used up, unless everything has been seen. The
+        instance and everything masked are shown in any case, with every background row.
     max_seconds
         Stop looking after so many seconds.
     batch_size
@@ -133,15 +135,27 @@ class McXai:
     ) -> None:
         if space is not None and not (baseline is None and background is None):
             raise InputError("give baseline and background to the space, or leave the space out")
+        # scalars of NumPy as plain numbers, which JSON can hold
+        depth, eta, exploration = _plain(depth), _plain(eta), _plain(exploration)
+        parallel_leaves, max_evals, batch_size = _plain(parallel_leaves), _plain(max_evals), _plain(batch_size)
+        max_seconds, share_orders, multilabel = _plain(max_seconds), _plain(share_orders), _plain(multilabel)
+        if isinstance(widening, (tuple, list, np.ndarray)):
+            widening = tuple(map(_plain, widening))
+        _check(space is None or hasattr(space, "bind"), "space", "a feature space such as Tabular()", space)
         _check(depth == "auto" or (_whole(depth) and depth >= 1), "depth", "'auto' or at least 1", depth)
-        _check(0 <= eta <= 1, "eta", "between 0 and 1", eta)
-        _check(exploration >= 0, "exploration", "at least 0", exploration)
+        _check(_real(eta) and 0 <= eta <= 1, "eta", "between 0 and 1", eta)
+        _check(_real(exploration) and exploration >= 0, "exploration", "a number of at least 0", exploration)
         _check(surrogate in SURROGATES, "surrogate", f"one of {', '.join(SURROGATES)}", surrogate)
         _check(rollout in ("surrogate", "random"), "rollout", "'surrogate' or 'random'", rollout)
         _check(
             widening is None
             or widening == "auto"
-            or (len(widening) == 2 and widening[0] > 0 and widening[1] >= 0),
+            or (
+                isinstance(widening, tuple)
+                and [_real(part) for part in widening] == [True, True]
+                and widening[0] > 0
+                and widening[1] >= 0
+            ),
             "widening", "'auto', None or (c > 0, alpha >= 0)", widening,
         )  # fmt: skip
         _check(
@@ -154,10 +168,15 @@ class McXai:
             "'auto' or at least 2",
             max_evals,
         )
-        _check(max_seconds is None or max_seconds > 0, "max_seconds", "None or above 0", max_seconds)
+        _check(
+            max_seconds is None or (_real(max_seconds) and max_seconds > 0),
+            "max_seconds",
+            "None or a number above 0",
+            max_seconds,
+        )
         _check(_whole(batch_size) and batch_size >= 1, "batch_size", "at least 1", batch_size)
         self.predict = predict
-        self.space: FeatureSpace = space or Tabular(baseline=baseline, background=background)
+        self.space: FeatureSpace = Tabular(baseline=baseline, background=background) if space is None else space
         self.depth, self.eta, self.exploration = depth, eta, exploration
         self.surrogate, self.widening, self.rollout = surrogate, widening, rollout
         self.parallel_leaves, self.share_orders = parallel_leaves, share_orders
@@ -208,6 +227,9 @@ class McXai:
         PredictorError
             The model raised. Its own exception is the cause; ``masked`` names the players masked at the time,
             ``partial`` is the explanation of what was found before (None where nothing was).
+        InputError
+            The model returned what is no prediction, such as NaN; with ``masked`` and ``partial`` as above where
+            that came to light during the search.
         UnknownNameError
             There is no such class.
         """
@@ -225,6 +247,8 @@ class McXai:
         total, shares = self._budget(len(movable), bound.n_backgrounds)
         ends = scorer.ends()
         y = self._target(scorer, ends, target)
+        # a class that a model of labels has not given yet
+        ends = np.pad(ends, ((0, 0), (0, max(0, y + 1 - ends.shape[1]))))
         board = Board(
             scorer, len(movable), y, self.multilabel, bound.n_backgrounds, total,
             float("inf") if self.max_seconds is None else started + self.max_seconds,
@@ -244,8 +268,8 @@ class McXai:
             if not games:
                 raise
             partial = True
-        except PredictorError as error:
-            error.partial = _tell(games, board, bound, scorer, started, settings) if games else None  # type: ignore[attr-defined]
+        except (PredictorError, InputError) as error:
+            error.partial = _tell(games, board, bound, scorer, started, settings) if games else None  # type: ignore[union-attr]
             raise
         finally:
             progress.end()
@@ -300,9 +324,9 @@ class McXai:
             if not self.textbook:
                 survey(playouts, rng, min(share.survey, game.board.rows_left() - share.reserve))
                 contributions = replay(playouts, rng)
-        except (PredictorError, KeyboardInterrupt) as error:
-            if isinstance(error, PredictorError):
-                error.masked = scorer.masked_names()  # type: ignore[attr-defined]
+        except (PredictorError, InputError, KeyboardInterrupt) as error:
+            if not isinstance(error, KeyboardInterrupt):
+                error.masked = scorer.masked_names()  # type: ignore[union-attr]
             games.append(
                 _read(
                     game,
@@ -528,6 +552,12 @@ def _sentence(structure: GameTrees) -> str:
         return f"{says} ({p}); masking would change nothing: every player already has its masked value."
     if not main.flipped:
         near = _listing(main.best_set) or "nothing"
+        if (main.becomes != structure.target) == (main.kind == "classification"):
+            return (
+                f"{says} ({p}). With {near} masked it says {main.becomes!r} (P({structure.target!r}) = "
+                f"{main.p_best:.3f}), but the rows, the seconds or the depth allowed were too few to find a set "
+                "of which every player is needed."
+            )
         return (
             f"{says} ({p}); no set that was tried changes that. Nearest came masking {near}: "
             f"{structure.p_target:.3f} -> {main.p_best:.3f}; with everything masked it is "
@@ -558,8 +588,16 @@ def _listing(players: Sequence[Hashable]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
 
 
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _check(right: bool, name: str, allowed: str, given: Any) -> None:

@@ -1,6 +1,6 @@
 """A user's model behind one face: rows in, class probabilities out."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -43,9 +43,13 @@ class Predictor:
         if output not in OUTPUTS:
             raise InputError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}")
         self._call, self.output = _face(predict, output)
-        named = class_names if class_names is not None else getattr(predict, "classes_", None)
+        self._says_labels = output == "label"
         self.multilabel = multilabel
-        self.classes: list[Any] = [] if named is None or (multilabel and class_names is None) else _listed(named)
+        if class_names is not None:
+            self.classes: list[Any] = _distinct(class_names)
+        else:
+            fitted = None if multilabel else getattr(predict, "classes_", None)
+            self.classes = [] if fitted is None else _listed(fitted)
         self._named = bool(self.classes)
         self.n_calls = 0
 
@@ -64,7 +68,10 @@ class Predictor:
             raw = self._call(batch)
         except Exception as error:
             raise PredictorError(f"the model raised {type(error).__name__}: {error}") from error
-        given = np.asarray(raw)
+        try:
+            given = np.asarray(raw)
+        except Exception as error:
+            raise InputError(f"what the model returned, {type(raw).__name__}, is no array: {error}") from error
         if given.ndim == 0 or len(given) != n_rows:
             raise InputError(
                 f"the model was given {n_rows} rows and returned shape {given.shape}; wanted is ({n_rows}, K), "
@@ -89,7 +96,7 @@ class Predictor:
         return p
 
     def index(self, target: Hashable) -> int:
-        """The class of this name or, where no name fits, of this index.
+        """The class of this name or, where no name fits, of this index (for labels, the one spelled alike).
 
         Raises
         ------
@@ -102,22 +109,27 @@ class Predictor:
         for at, name in enumerate(self.classes):
             if not isinstance(target, bool) and name == target:
                 return at
+        if self.output == "label" and not self._named:
+            # labels have no indices: they are known as far as the model has given them, in any order
+            for at, name in enumerate(self.classes):
+                if str(name) == str(target):
+                    return at
+            texts = all(isinstance(name, str) for name in self.classes)
+            self.classes.append(str(target) if texts else _key(target))
+            return len(self.classes) - 1
         if (
             isinstance(target, (int, np.integer))
             and not isinstance(target, bool)
             and 0 <= target < len(self.classes)
         ):
             return int(target)
-        if self.output == "label" and not self._named:
-            self.classes.append(target)
-            return len(self.classes) - 1
         raise UnknownNameError(
             f"no class {target!r}; the classes are {', '.join(map(repr, self.classes[:50]))}"
             f"{' ...' if len(self.classes) > 50 else ''} (or their indices)"
         )
 
     def _probabilities(self, given: Any, n_rows: int) -> Floats:
-        if given.ndim > 2 or given.dtype.kind not in "fiub":
+        if given.ndim > 2 or given.size == 0 or given.dtype.kind not in "fiub":
             raise InputError(
                 f"the model returned shape {given.shape} of {given.dtype}; wanted are numbers of shape "
                 f"({n_rows}, K), ({n_rows},) or ({n_rows}, 1)"
@@ -125,6 +137,11 @@ class Predictor:
         p: Floats = np.array(given, dtype=np.float64, order="C")
         single = p.ndim == 1 or p.shape[1] == 1
         p = p.reshape(n_rows, -1)
+        if self.output == "log_proba" and p.max() > 1e-6:
+            raise InputError(
+                f"the model returned values from {p.min():.4g} to {p.max():.4g} in shape {given.shape}; "
+                "log-probabilities are at most 0. For scores say output='logits'"
+            )
         if self.output != "proba":
             with np.errstate(invalid="ignore"):
                 p = self._as_probabilities(p, single)
@@ -164,10 +181,17 @@ class Predictor:
         return p
 
     def _one_hot(self, labels: Any) -> Floats:
+        if labels.dtype.kind == "f" and not self._says_labels and (labels != np.round(labels)).any():
+            raise InputError(
+                f"the model's predict gives numbers such as {labels[0]:.4g}, and McXai explains classes: give a "
+                "function of the rows, such as whether that number is above a threshold (or say output='label')"
+            )
         places = {_key(name): at for at, name in enumerate(self.classes)}
         columns = []
         for label in labels.tolist():
             key = _key(label)
+            if not isinstance(key, Hashable) or key != key:
+                raise InputError(f"the model returned {key!r} where a label is wanted")
             if key not in places:
                 places[key] = len(self.classes)
                 self.classes.append(label)
@@ -182,6 +206,21 @@ def _key(label: Any) -> Any:
 
 def _listed(names: Any) -> list[Any]:
     return [_key(name) for name in names]
+
+
+def _distinct(names: Any) -> list[Any]:
+    """Names of classes as a caller gives them."""
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise InputError(f"class_names must be a sequence of names, got {names!r}")
+    listed = _listed(names)
+    seen: set[Hashable] = set()
+    for name in listed:
+        if not isinstance(name, Hashable):
+            raise InputError(f"class_names must be hashable, got {name!r}")
+        if name in seen:
+            raise InputError(f"class_names must be distinct, but {name!r} stands more than once")
+        seen.add(name)
+    return listed
 
 
 def _face(predict: Any, output: Output) -> tuple[Callable[[Any], Any], Output]:

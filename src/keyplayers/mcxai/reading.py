@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..errors import InputError
 from ..explanation import Explanation, structure_columns, structure_to_dict
+from ..mrf.names import name_from_json, name_to_json
 from .tree import SearchTree
 
 
@@ -417,20 +418,26 @@ def _plain(names: Sequence[Hashable]) -> list[Any]:
 
 
 def _name(name: Any) -> Any:
-    """A name as JSON holds it; what it cannot hold goes as text with a tag of its type."""
-    if isinstance(name, np.generic):
-        name = name.item()
-    if isinstance(name, tuple):
-        return {"type": "tuple", "value": _plain(name)}
-    if name is None or isinstance(name, (bool, int, str)) or (isinstance(name, float) and name == name):
-        return name
-    return {"type": type(name).__name__, "text": str(name)}
+    """A name as JSON holds it; what could not be read back goes as text with its type."""
+    if name is None:
+        return None
+    try:
+        return name_to_json(name)
+    except InputError:
+        if isinstance(name, tuple):
+            return {"type": "tuple", "value": _plain(name)}
+        return {"type": type(name).__name__, "text": str(name)}
 
 
 def _value(data: Any) -> Any:
-    if isinstance(data, dict):
-        return tuple(_value(v) for v in data["value"]) if data["type"] == "tuple" else data["text"]
-    return data
+    if not isinstance(data, dict):
+        return data
+    if "value" in data:
+        return _tuple(data["value"])
+    try:
+        return name_from_json(data)
+    except InputError:
+        return data["text"]
 
 
 def _tuple(data: Sequence[Any]) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..errors import PredictorError
+from ..errors import InputError, PredictorError
 from ..spaces.protocol import MaskedInstance
 from .predictor import Predictor
 
@@ -100,7 +100,7 @@ class Scorer:
         for state in states:
             try:
                 self._ask(state[None], np.zeros(1, dtype=np.int64))
-            except PredictorError:
+            except (PredictorError, InputError):
                 return tuple(name for name, gone in zip(self.bound.names, state, strict=True) if gone)
         return ()
 

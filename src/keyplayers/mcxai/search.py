@@ -26,6 +26,8 @@ MAX_STALE = 256
 SURVEYED = 16
 # playouts along remembered states for every first move, and at most for every state remembered
 REPLAYS, REPLAYS_PER_STATE = 200, 4
+# random numbers that replays draw at a time: many players and long playouts would fill the memory
+DRAWS = 2**20
 # prefixes of a roll-out that the model sees at a time, where roll-outs go in blocks: few waste few rows
 # beyond the end of a game, many make few calls
 PREFIXES = 3
@@ -339,10 +341,15 @@ def replay(playouts: Playouts, rng: np.random.Generator) -> Floats:
     known, order = state_codes[by_code], seen[by_code]
     ended = game.ended(np.arange(board.n_states))
     n_playouts = min(REPLAYS * n, REPLAYS_PER_STATE * len(known))
-    changes, counts = kernels.replay(
-        codes, known, order, board.p_target, ended, game.start, game.sign, rng.permutation(n),
-        rng.random((n_playouts, min(playouts.rules.depth, n))),
-    ) if n else (np.zeros(0), np.zeros(0))  # fmt: skip
+    changes, counts = np.zeros(n), np.zeros(n, dtype=np.int64)
+    pool, places, firsts = np.arange(n), np.arange(n), rng.permutation(n)
+    depth = min(playouts.rules.depth, n)
+    block = max(1, DRAWS // max(1, depth))
+    for begin in range(0, n_playouts if n else 0, block):
+        kernels.replay(
+            codes, known, order, board.p_target, ended, game.start, game.sign, firsts, begin,
+            rng.random((min(block, n_playouts - begin), depth)), pool, places, changes, counts,
+        )  # fmt: skip
     # whoever no playout met has changed something alone at least
     alone = np.searchsorted(known, codes)
     alone = np.where(alone < len(known), alone, 0)

@@ -63,8 +63,8 @@ def _singles(seek: Seek, order: Ints) -> None:
     """Mask every player alone; where rows are few in small blocks, until one ends the game."""
     game = seek.game
     block = max(8, game.n // 8) if seek.frugal else BLOCK
-    # a frugal search keeps some rows for sets
-    room = game.board.rows_left() * 3 // 4 if _too_many(seek) else game.n
+    # a frugal search keeps some rows for sets; a player who is all that there is has been seen already
+    room = max(1, game.board.rows_left() * 3 // 4) if _too_many(seek) else game.n
     for start in range(0, min(game.n, room), block):
         part = order[start : min(start + block, room)]
         states = np.zeros((len(part), game.n), dtype=bool)

@@ -92,11 +92,10 @@ def shrink(seek: Seek, players: Members) -> Members:
 def in_order(seek: Seek, sets: list[Members]) -> list[tuple[tuple[int, ...], int]]:
     """Sets that end the game, each in an order whose last player ends it and none before, smallest first.
 
-    Where rows are too few to make sure that none before does, a set is left out, unless all are.
+    Where rows are too few to make sure that none before does, a set is left out.
     """
     game = seek.game
-    by_size = sorted(sets, key=lambda s: (len(s), s))
-    orders = [seek.order(players) for players in by_size]
+    orders = [seek.order(players) for players in sorted(sets, key=lambda s: (len(s), s))]
     indices = game.look_at([prefix for order in orders for prefix in _prefixes(order)])
     ends = game.ended(indices)
     ordered: dict[frozenset[int], tuple[tuple[int, ...], int]] = {}
@@ -111,8 +110,6 @@ def in_order(seek: Seek, sets: list[Members]) -> list[tuple[tuple[int, ...], int
                 break
         at += len(order)
     found = list(ordered.values())
-    if not found and orders:
-        found = [(orders[0], int(game.look_at(by_size[:1])[0]))]
     changes = game.changes(np.array([index for _, index in found], dtype=np.int64))
     return [found[i] for i in sorted(range(len(found)), key=lambda i: (len(found[i][0]), -changes[i]))]
 

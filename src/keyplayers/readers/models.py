@@ -1,6 +1,7 @@
 """Classifiers from files and modules. Nothing that can run code is loaded without being told so."""
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,16 +48,19 @@ def load_predictor(source: str, *, trust_pickle: bool = False, trusted: Sequence
 
 
 def _load_attribute(module_name: str, attribute: str) -> Any:
-    # as with python -m: modules beside the user are found
-    sys.path.insert(0, "")
+    # as with python -m: modules beside the user are found, also later by the model and by worker processes
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    if module_name.startswith("."):
+        raise InputError(f"the module must be named from its top, got {module_name!r}")
     try:
         found = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise
-        raise InputError(f"no module {module_name!r}, here or installed") from error
-    finally:
-        sys.path.remove("")
+    except (Exception, SystemExit) as error:  # a module may do anything
+        lacked = error.name if isinstance(error, ModuleNotFoundError) else None
+        if lacked is not None and f"{module_name}.".startswith(f"{lacked}."):
+            raise InputError(f"no module {module_name!r}, here or installed") from error
+        raise InputError(f"importing module {module_name!r} raised {type(error).__name__}: {error}") from error
     for name in attribute.split("."):
         if not hasattr(found, name):
             raise InputError(f"module {module_name!r} has no {attribute!r}")
@@ -95,5 +99,7 @@ def _load_pickle(source: str, suffix: str, trust_pickle: bool) -> Any:
             return joblib.load(source)
         with Path(source).open("rb") as file:
             return pickle.load(file)
-    except (pickle.UnpicklingError, EOFError, KeyError, ValueError) as error:
-        raise FileFormatError(f"{source}: not a pickle ({error})") from error
+    except Exception as error:  # a pickle may do anything
+        raise FileFormatError(
+            f"{source}: cannot be unpickled, or is no pickle ({type(error).__name__}: {error})"
+        ) from error

@@ -3,9 +3,9 @@
 Arrays in, arrays out; data frames in, data frames of the same library, columns and dtypes out.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,7 +13,8 @@ import numpy as np
 
 from ..arrays import Bools, Ints, Objects
 from ..errors import InputError
-from ..frames import is_frame, read_frame
+from ..frames import column_labels, is_frame, read_frame
+from .columns import frame_like, held_columns, missing, stack, with_dtypes
 
 STRATEGIES = ("mean", "median", "most_frequent", "missing", "background")
 
@@ -153,7 +154,7 @@ class TabularInstance:
                 columns[place] = column
         for place, take in others:
             columns[place] = take(np.where(wide[place], 1 + backgrounds, 0))
-        return _frame_like(self.palette, columns)
+        return frame_like(self.palette, columns)
 
     @cached_property
     def _parts(self) -> tuple[list[tuple[list[int], Any]], list[tuple[int, Callable[[Ints], Any]]]]:
@@ -161,42 +162,13 @@ class TabularInstance:
         by_dtype: dict[Any, list[int]] = {}
         arrays: list[Any] = []
         others: list[tuple[int, Callable[[Ints], Any]]] = []
-        for place, (array, take) in enumerate(_held(self.palette)):
+        for place, (array, take) in enumerate(held_columns(self.palette)):
             arrays.append(array)
             if array is None:
                 others.append((place, take))
             else:
                 by_dtype.setdefault(array.dtype, []).append(place)
         return [(places, np.stack([arrays[c] for c in places])) for places in by_dtype.values()], others
-
-
-def _held(frame: Any) -> Iterator[tuple[Any, Callable[[Ints], Any]]]:
-    """Every column of a frame: as a NumPy array, None where that would not keep its dtype; a way to take rows."""
-    if nw.dependencies.is_pandas_dataframe(frame):
-        for name, dtype in frame.dtypes.items():
-            held = frame[name].array
-            yield (np.asarray(held) if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else None), held.take
-        return
-    held_frame = nw.from_native(frame, eager_only=True)
-    for name, dtype in held_frame.schema.items():
-        series = held_frame[name]
-        plain = (dtype.is_numeric() and not dtype.is_decimal()) or dtype == nw.Boolean()
-        array = series.to_numpy() if plain and not series.is_null().any() else None
-        yield array, partial(_gather, series)
-
-
-def _gather(series: Any, picks: Ints) -> Any:
-    return series[picks.tolist()]
-
-
-def _frame_like(frame: Any, columns: list[Any]) -> Any:
-    """A frame of these columns in the library of another one."""
-    if nw.dependencies.is_pandas_dataframe(frame):
-        import pandas as pd
-
-        return pd.DataFrame(dict(zip(frame.columns, columns, strict=True)), copy=False)
-    like = nw.from_native(frame, eager_only=True)
-    return nw.from_dict(dict(zip(like.columns, columns, strict=True)), backend=like.implementation).to_native()
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,20 +185,20 @@ class _Row:
         if nw.dependencies.is_pandas_series(instance):
             frame = instance.to_frame().T.infer_objects().reset_index(drop=True)
             if nw.dependencies.is_pandas_dataframe(background):
-                frame = frame.astype(background.dtypes[list(frame.columns)].to_dict())
+                frame = with_dtypes(frame, background)
             instance = frame
         if _is_frame(instance):
             frame = read_frame(instance)
             if len(frame) != 1:
                 raise InputError(f"one row is explained at a time; the frame given has {len(frame)} rows")
-            if feature_names is not None and list(feature_names) != list(frame.columns):
+            if feature_names is not None and list(feature_names) != column_labels(instance):
                 raise InputError("feature_names are for arrays: a frame has names of its own")
-            native = frame.to_native()
-            if nw.dependencies.is_pandas_dataframe(native):
-                native = native.reset_index(drop=True)
+            if nw.dependencies.is_pandas_dataframe(instance):
+                native = instance.reset_index(drop=True)  # its columns may have other names than texts
                 names = native.columns.tolist()
                 values = [native[name].array[0] for name in names]
             else:
+                native = frame.to_native()
                 names = frame.columns
                 values = [frame[name][0] for name in names]
             return cls(names, values, native, None)
@@ -269,9 +241,10 @@ class _Row:
             return self.values, taus
         try:
             table = np.array([list(tau) for tau in taus])
-            if table.dtype.kind not in "biufc" and self.dtype.kind in "biufc":
+            if table.dtype.kind not in ("biufc" if self.dtype.kind == "c" else "biuf") and self.is_numeric:
                 raise ValueError
-        except ValueError:
+            common = np.result_type(self.dtype, table.dtype)
+        except (TypeError, ValueError):
             odd = [
                 name
                 for c, name in enumerate(self.names)
@@ -290,7 +263,8 @@ class _Row:
                         f"got {bad[0]!r}"
                     )
             dtype = self.dtype
-            whole = table.astype(dtype) if np.isfinite(table.astype(float)).all() else None
+            with np.errstate(invalid="ignore"):  # what does not fit is not equal
+                whole = table.astype(dtype) if np.isfinite(table.astype(float)).all() else None
             if whole is None or not (whole == table).all():
                 if codes and self.dtype.kind in "iu":
                     fractional = [
@@ -301,9 +275,19 @@ class _Row:
                         "integer: give an integer there, or the row as floats or a frame"
                     )
                 dtype = np.dtype(np.float64)
+                large = [(n, v) for n, v in zip(self.names, self.values, strict=True) if abs(v) > 2**53]
+                rounded = [n for n, v in large if int(float(v)) != v]
+                if rounded:
+                    raise InputError(
+                        f"the row is an array of integers ({self.dtype}), and fractions in the baseline would "
+                        f"round those of {rounded[:5]}: give integers there, or the row as a frame"
+                    )
         else:
-            dtype = self.dtype if self.dtype.kind == "f" else np.result_type(self.dtype, table.dtype)
-        fitted = table.astype(dtype)
+            dtype = self.dtype if self.dtype.kind == "f" else common
+        with np.errstate(over="ignore"):
+            fitted = table.astype(dtype)
+        if dtype.kind == "f" and (np.isinf(fitted) & np.isfinite(table)).any():
+            raise InputError(f"the row is an array of {self.dtype}, in which the baseline would be infinite")
         return list(np.array(self.values).astype(dtype)), [list(row) for row in fitted]
 
     def palette(self, values: list[Any], taus: list[list[Any]]) -> Any:
@@ -315,68 +299,7 @@ class _Row:
                     made[r] = row
                 return made
             return np.array([values, *taus])
-        return _stack(self.frame, self.names, values, taus)
-
-
-def _stack(frame: Any, names: list[Any], values: list[Any], taus: list[list[Any]]) -> Any:
-    entries = list(zip(values, *taus, strict=True))
-    if nw.dependencies.is_pandas_dataframe(frame):
-        dtypes = frame.dtypes.tolist()
-        columns = [_pandas_column(d, n, list(e)) for d, n, e in zip(dtypes, names, entries, strict=True)]
-    else:
-        held = nw.from_native(frame, eager_only=True)
-        columns = [_narwhals_column(held[n], n, list(e)) for n, e in zip(names, entries, strict=True)]
-    return _frame_like(frame, columns)
-
-
-def _pandas_column(dtype: Any, name: Any, entries: list[Any]) -> Any:
-    import pandas as pd
-
-    if isinstance(dtype, pd.CategoricalDtype):
-        unknown = [e for e in entries if not _missing(e) and e not in dtype.categories]
-        if unknown:
-            raise InputError(
-                f"the baseline of column {name!r} is {unknown[0]!r}, which is none of its categories: "
-                f"{', '.join(map(repr, dtype.categories[:10]))}"
-            )
-        return pd.array(entries, dtype=dtype)
-    if isinstance(dtype, np.dtype) and dtype.kind == "f" and all(isinstance(e, float) for e in entries):
-        return np.array(entries, dtype=dtype)
-    whole = pd.api.types.is_integer_dtype(dtype)
-    if whole and any(_missing(e) or float(e) != int(e) for e in entries):
-        # a column of integers is promoted where its baseline is a fraction or missing
-        dtype = "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
-        entries = [np.nan if _missing(e) and dtype == "float64" else e for e in entries]
-    try:
-        return pd.Series(entries, dtype=dtype).array
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the baseline of column {name!r} is {entries[1]!r}, which a column of {dtype} cannot hold"
-        ) from error
-
-
-def _narwhals_column(series: Any, name: Any, entries: list[Any]) -> Any:
-    dtype = series.dtype
-    entries = [None if e is None else (e.item() if isinstance(e, np.generic) else e) for e in entries]
-    if dtype.is_integer() and any(
-        e is not None and float(e) != int(e) if not _missing(e) else True for e in entries
-    ):
-        dtype = nw.Float64()
-    if isinstance(dtype, (nw.Categorical, nw.Enum)):
-        made = nw.new_series(name, entries, nw.String(), backend=series.implementation)
-        return made.cast(dtype)
-    if dtype.is_integer():
-        entries = [None if e is None else int(e) for e in entries]
-    elif dtype.is_float():
-        entries = [None if e is None else float(e) for e in entries]
-    elif dtype == nw.Boolean():
-        entries = [None if e is None else bool(e) for e in entries]
-    try:
-        return nw.new_series(name, entries, dtype, backend=series.implementation)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the baseline of column {name!r} is {entries[1]!r}, which a column of {dtype} cannot hold"
-        ) from error
+        return stack(self.frame, self.names, values, taus)
 
 
 def _players(names: list[Any], groups: Any) -> tuple[list[Hashable], Ints]:
@@ -418,22 +341,30 @@ def _baselines(row: _Row, baseline: Any, table: "_Table | None", codes: set[int]
         if table is None:
             raise InputError("baseline='background' needs background rows")
         return table.rows()
-    if (
-        baseline is None
-        or (isinstance(baseline, str) and baseline in STRATEGIES)
-        or (np.ndim(baseline) == 0 and (not isinstance(baseline, Mapping) and not _is_frame(baseline)))
-    ):
+    if _is_single(baseline):
         if table is None and baseline is not None and not isinstance(baseline, str):
             return [[baseline] * len(names)]
-        return [[_tau(row, c, baseline, table, codes) for c in range(len(names))]]
+        return [[_tau(row, c, baseline, table, codes, for_all=True) for c in range(len(names))]]
     if isinstance(baseline, Mapping):
         asked = {_position(names, column, "baseline"): value for column, value in baseline.items()}
         return [[_tau(row, c, asked.get(c), table, codes) for c in range(len(names))]]
     return _Table.read(baseline, names, "baseline").rows()
 
 
-def _tau(row: _Row, column: int, asked: Any, table: "_Table | None", codes: set[int]) -> Any:
-    """Baseline of one column: a value, or what a strategy makes of the background."""
+def _is_single(baseline: Any) -> bool:
+    """Whether one value or word is given for all columns."""
+    if isinstance(baseline, (str, bytes)):
+        return True
+    return getattr(baseline, "ndim", 0) == 0 and not isinstance(baseline, Sized) and not _is_frame(baseline)
+
+
+def _tau(
+    row: _Row, column: int, asked: Any, table: "_Table | None", codes: set[int], for_all: bool = False
+) -> Any:
+    """Baseline of one column: a value, or what a strategy makes of the background.
+
+    A number that is meant for all columns does not replace texts where the background knows better.
+    """
     value, name = row.values[column], row.names[column]
     known = [] if table is None else table.known(column)
     wordy = name in row.categories or _is_text(value, known)
@@ -445,14 +376,29 @@ def _tau(row: _Row, column: int, asked: Any, table: "_Table | None", codes: set[
         if not known:
             return None if wordy else np.nan
         if wordy or column in codes or asked == "most_frequent" or isinstance(value, (bool, np.bool_)):
-            return table.statistic(column, "most_frequent")
-        return table.statistic(column, asked if asked == "mean" else "median")
-    if asked is not None and not (wordy and known and not isinstance(asked, str)):
+            try:
+                return table.statistic(column, "most_frequent")
+            except TypeError as error:
+                raise InputError(
+                    f"column {name!r} holds {type(known[0]).__name__}, of which none is the most frequent: "
+                    f"give baseline={{{name!r}: value}}"
+                ) from error
+        try:
+            middle: float = table.statistic(column, asked if asked == "mean" else "median")
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"column {name!r} is {value!r} in the instance, but holds no numbers in the background"
+            ) from error
+        # among integers that a float cannot tell apart, such as identifiers, no fraction is needed
+        return round(middle) if isinstance(value, (int, np.integer)) and abs(int(value)) > 2**53 else middle
+    if asked is not None and not (for_all and wordy and known and not isinstance(asked, str)):
         return asked
     if table is not None and known:
         if table.n_rows == 1:
             return known[0]
         return _tau(row, column, "mean", table, codes)
+    if table is not None and missing(value):
+        return value  # nothing but missing values anywhere
     if wordy:
         raise InputError(
             f"column {name!r} holds {value!r}: no number stands for 'masked' there; "
@@ -479,16 +425,15 @@ class _Table:
             table = table.to_frame().T
         if _is_frame(table):
             frame = read_frame(table)
-            native = frame.to_native()
-            is_pandas = nw.dependencies.is_pandas_dataframe(native)
-            has = native.columns.tolist() if is_pandas else frame.columns
-            wanted = names
-            missing = [name for name in names if name not in has]
-            if missing and len(has) == len(names) and names == list(range(len(names))):
-                missing, wanted = [], has
-            if missing:
-                raise InputError(f"the {what} lacks the columns {', '.join(map(repr, missing[:10]))}")
-            held: Any = native if is_pandas else frame
+            has, wanted = column_labels(table), names
+            lacking = [name for name in names if name not in has]
+            if lacking and len(has) == len(names) and names == list(range(len(names))):
+                lacking, wanted = [], has
+            if lacking:
+                raise InputError(f"the {what} lacks the columns {', '.join(map(repr, lacking[:10]))}")
+            if not len(frame):
+                raise InputError(f"the {what} must have at least one row")
+            held: Any = table if nw.dependencies.is_pandas_dataframe(table) else frame
             return cls([held[name] for name in wanted], len(frame))
         array = _as_array(table)
         if array.ndim == 1:
@@ -510,14 +455,14 @@ class _Table:
     def known(self, column: int) -> list[Any]:
         """The first values of a column that are not missing, at most 50."""
         if column not in self._known:
-            self._known[column] = [e for e in self.entries(column) if not _missing(e)][:50]
+            self._known[column] = [e for e in self.entries(column) if not missing(e)][:50]
         return self._known[column]
 
     def statistic(self, column: int, name: str) -> Any:
         """Mean, median or most frequent value of a column, of what is not missing."""
         key = (column, name)
         if key not in self._statistics:
-            values = [e for e in self.entries(column) if not _missing(e)]
+            values = [e for e in self.entries(column) if not missing(e)]
             if name == "most_frequent":
                 self._statistics[key] = _most_frequent(values)
             else:
@@ -534,34 +479,28 @@ def _as_array(data: Any) -> "Objects":
     """An array that keeps mixed values as they are, instead of turning them all into text."""
     if isinstance(data, np.ndarray):
         return data
-    array = np.asarray(data)
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise InputError(f"rows of different lengths make no table: {error}") from error
     if array.dtype.kind in "US":
         return np.array(data, dtype=object)
     return array
 
 
 def _is_text(value: Any, known: list[Any]) -> bool:
-    if _missing(value):
+    if missing(value):
         return any(isinstance(e, str) for e in known)
     return not isinstance(value, (int, float, complex, np.number, np.bool_))
 
 
-def _missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas' NA refuses to be true or false
-        return True
-
-
 def _same(a: Any, b: Any) -> bool:
     """Whether masking would put in what is there already; NaN equals NaN."""
-    if a is b or (_missing(a) and _missing(b)):
+    if a is b or (missing(a) and missing(b)):
         return True
-    if _missing(a) or _missing(b) or isinstance(a, str) != isinstance(b, str):
+    if missing(a) or missing(b) or isinstance(a, str) != isinstance(b, str):
         return False
-    return bool(a == b)
+    return bool(np.all(a == b))  # a cell may hold an array
 
 
 def _most_frequent(values: list[Any]) -> Any:
@@ -573,7 +512,7 @@ def _most_frequent(values: list[Any]) -> Any:
 
 def _word(value: Any, listed: Sequence[str]) -> str:
     """A value in words: the name of its code where it has one, else as it is."""
-    if _missing(value):
+    if missing(value):
         return "missing"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value < len(listed):
         return str(listed[int(value)])
