@@ -61,7 +61,7 @@ def test_what_is_found_ends_the_game_and_no_player_of_it_can_be_spared(seed):
     score = random_score(np.random.default_rng(seed), 9)
     seek = sought(score, 9)
     for players in seek.found:
-        assert seek.game.ended(seek.game.known_at([players]))[0]
+        assert seek.game.ended(seek.game.look_at([players]))[0]
         smaller = [tuple(p for p in players if p != q) for q in players]
         assert not seek.game.ended(seek.game.look_at(smaller)).any()
     for order, index in in_order(seek, list(seek.found)):

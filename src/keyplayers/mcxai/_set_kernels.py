@@ -103,8 +103,8 @@ def choose(masked, sizes, tried, drops, gains, needed, spare, deciding, limit, o
             merit = max(merit, total / needed[v])
         if not open_end and merit < 0:
             continue
-        # among equals the state that was tried least, then the smaller one
-        burden = n_tried * (n + 1) + sizes[s]
+        # among equals a small state that was tried little: a player more weighs as much as some batches of them
+        burden = n_tried + 16 * sizes[s]
         if chosen < 0 or merit > highest or (merit == highest and burden < fewest):
             chosen = s
             highest, fewest = merit, burden

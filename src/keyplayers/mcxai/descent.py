@@ -20,6 +20,8 @@ PROMISING, NEGLECTED = 8, 8
 FEW_PROMISING, FEW_NEGLECTED = 4, 2
 # most players of a set, as long as nothing has ended the game
 MAX_DEPTH = 20
+# part of the way to the end of the game that is worth going on for
+NOTABLE = 0.02
 # children of a state that are remembered, for every measure
 REMEMBERED = 2
 # a state is hopeless where this many times the usual error of a gain would not lift it to the end
@@ -52,8 +54,8 @@ def descend(seek: Seek, measures: list[Measure], patience: int) -> None:
     Parameters
     ----------
     patience
-        Rows without a smaller set or, as long as there is none, without having come nearer to the end, after
-        which to stop; in all at most twice as many.
+        Rows without a smaller set after which to stop. As long as there is none, rows without having come
+        notably nearer to the end: half as many far from it, twice as many close to it.
     """
     game, board = seek.game, seek.game.board
     gains = np.zeros((len(measures), game.n))  # [V, n] what players dropped when they were last looked at
@@ -63,10 +65,11 @@ def descend(seek: Seek, measures: list[Measure], patience: int) -> None:
     looked = np.zeros(game.n)
     needed = np.array([measure.needed for measure in measures])
     states = _first(gains)
-    start = last = board.n_rows
-    nearest, turn = 0.0, 0
-    while board.rows_left() > 0 and board.n_rows - last <= patience and board.n_rows - start <= 2 * patience:
+    last, nearest, turn = board.n_rows, 0.0, 0
+    while board.rows_left() > 0:
         best, turn = seek.best_size(), turn + 1
+        if board.n_rows - last > patience * (1.0 if best else 0.5 + 1.5 * nearest):
+            return
         chosen = kernels.choose(
             states.masked, states.sizes, states.tried, states.drops, gains, needed,
             np.array([HOPE * measure.error() for measure in measures]), most_accurate(measures),
@@ -94,10 +97,10 @@ def descend(seek: Seek, measures: list[Measure], patience: int) -> None:
         gains[:, part] = found.T
         looked[part] = turn
         nearer = float((drops[:, 0] / needed[0]).max())
-        if best is None and nearer > nearest:
+        if best is None and nearer > nearest + NOTABLE:
             nearest, last = nearer, board.n_rows
         order = np.argsort(-drops, axis=0, kind="stable")[:REMEMBERED].T.ravel()
-        children = [int(i) for i in dict.fromkeys(order.tolist()) if (found[i] > 0).any()]
+        children = [int(i) for i in dict.fromkeys(order.tolist()) if (found[i] >= 0).any()]
         states.add(masked[children], drops[children])
 
 
@@ -117,5 +120,5 @@ def _to_look_at(seek: Seek, states: _States, chosen: int, gains: Floats, looked:
     if not states.tried[chosen].any():
         for gain in gains:
             part += free[np.argsort(-gain[free], kind="stable")[: max(1, promising // len(gains))]].tolist()
-    part += free[np.lexsort((-gains[0, free], looked[free]))[:neglected]].tolist()
+    part += free[np.lexsort((-np.abs(gains[0, free]), looked[free]))[:neglected]].tolist()
     return np.array(list(dict.fromkeys(part)))

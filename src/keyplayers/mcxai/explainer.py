@@ -471,11 +471,8 @@ def _interactions(game: Game) -> Floats:
     board = game.board
     indices = np.flatnonzero(game.counted())
     sizes = board.sizes(indices) - int(game.base.sum())
-    local = np.full(len(game.base), -1)
-    local[game.players] = np.arange(game.n)
     singles, pairs = indices[sizes == 1], indices[sizes == 2]
-    players = local[board.members(np.concatenate([singles, pairs]))[1]]
-    players = players[players >= 0]
+    players = game.members(np.concatenate([singles, pairs]))
     alone = np.full(game.n, np.nan)
     alone[players[: len(singles)]] = game.changes(singles)
     both = players[len(singles) :].reshape(-1, 2)

@@ -107,15 +107,6 @@ class Board:
         counts: Ints = np.bitwise_count(self.packed[indices]).sum(axis=1, dtype=np.int64)
         return counts
 
-    def members(self, indices: Ints) -> tuple[Ints, Ints]:
-        """Masked players of states seen: position in `indices` and player, sorted by position."""
-        rows, players = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for start in range(0, len(indices), BLOCK):
-            row, player = np.nonzero(self.states(indices[start : start + BLOCK]))
-            rows.append(row + start)
-            players.append(player)
-        return np.concatenate(rows), np.concatenate(players)
-
     def totals(self, indices: Ints, worths: Ints) -> Ints:
         """Sum of the masked players' worths [n] in states seen [B]."""
         parts = [self.states(indices[at : at + BLOCK]) @ worths for at in range(0, len(indices), BLOCK)]
@@ -221,13 +212,44 @@ class Game:
             found[start : start + BLOCK] = self.look(states)
         return found
 
-    def known_at(self, sets: "list[tuple[int, ...]]") -> Ints:
-        """Board index of sets seen, -1 for others; the model is not asked."""
-        allowed, self.board.max_rows = self.board.max_rows, 0
+    def without(self, players: "tuple[int, ...]") -> Ints:
+        """`look` for a set with each of its players taken out in turn [k]."""
+        members = np.array(players, dtype=np.int64)
+        found = np.empty(len(members), dtype=np.int64)
+        for start in range(0, len(members), BLOCK):
+            part = members[start : start + BLOCK]
+            states = np.zeros((len(part), self.n), dtype=bool)
+            states[:, members] = True
+            states[np.arange(len(part)), part] = False
+            found[start : start + BLOCK] = self.look(states)
+        return found
+
+    def along(self, order: "tuple[int, ...]", asking: bool = True) -> Ints:
+        """`look` for the states that come up as players are masked in this order [k].
+
+        Without `asking` the model is shown nothing: states not seen are -1.
+        """
+        members = np.array(order, dtype=np.int64)
+        found = np.empty(len(members), dtype=np.int64)
+        allowed = self.board.max_rows
+        self.board.max_rows = allowed if asking else 0
         try:
-            return self.look_at(sets)
+            for start in range(0, len(members), BLOCK):
+                part = members[start : start + BLOCK]
+                states = np.zeros((len(part), self.n), dtype=bool)
+                states[:, members[:start]] = True
+                states[:, part] = np.tri(len(part), dtype=bool)
+                found[start : start + BLOCK] = self.look(states)
         finally:
             self.board.max_rows = allowed
+        return found
+
+    def members(self, indices: Ints) -> Ints:
+        """Players masked in states seen, beyond the base, one state after the other."""
+        players = [np.zeros(0, dtype=np.int64)]
+        for start in range(0, len(indices), BLOCK):
+            players.append(np.nonzero(self.board.states(indices[start : start + BLOCK])[:, self.players])[1])
+        return np.concatenate(players)
 
     def counted(self) -> Bools:
         """Which states on the board this game has looked at [M]."""

@@ -52,23 +52,27 @@ def propose(seek: Seek, measures: list[Measure], patience: int) -> None:
     codes = _codes(n)
     asked: set[int] = set()
     last = last_hope = board.n_rows
+    turn = -1
     while board.rows_left() > 0 and board.n_rows < min(last + patience, last_hope + patience * SOBER):
         size = (seek.best_size() or 0) - 1
         if not max(2, game.lower_bound()) <= size <= n:
             return
         _learn(seek, learned, surrogates, seen)
-        deciding = most_accurate(measures)
+        deciding, turn = most_accurate(measures), turn + 1
         wanted: list[Members] = []
         expected: list[Floats] = []
         for v, surrogate in enumerate(surrogates):
             drawn = kernels.draw_pairs(surrogate.pairs, seen, surrogate.gains, seek.rng.standard_normal((n, n)))
             known = np.array(sorted(asked), dtype=np.int64)
+            taken = max(1, PROPOSALS // len(surrogates))
             proposed, promised = kernels.beam_sets(surrogate.gains, drawn, size, BEAM, codes, known)
             if len(promised) and deciding in (-1, v):
                 lift = HOPE * surrogate.measure.error()
                 if promised[0] + lift >= surrogate.measure.needed:
                     last_hope = board.n_rows
-            proposed = proposed[: max(1, PROPOSALS // len(surrogates))]
+            if turn % 2 == 0:
+                proposed, promised = kernels.beam_sets(surrogate.gains, surrogate.pairs, size, BEAM, codes, known)
+            proposed = proposed[:taken]
             expected.append(promised[: len(proposed)])
             asked.update(codes[proposed].sum(axis=1).tolist())
             # the players stand in rising order, so sorted local numbers are sorted players

@@ -64,7 +64,7 @@ class Seek:
         missing = KEPT
         if self.found:
             smallest = min(self.found, key=lambda s: (len(s), s))
-            missing = int((self.game.known_at(_prefixes(self.order(smallest))) < 0).sum())
+            missing = int((self.game.along(self.order(smallest), asking=False) < 0).sum())
         board.max_rows = self._end - missing * board.rows_per_state
 
     def order(self, players: Members) -> tuple[int, ...]:
@@ -77,14 +77,12 @@ def shrink(seek: Seek, players: Members) -> Members:
     game = seek.game
     index = -1
     while len(players) > 1:
-        smaller = [players[:i] + players[i + 1 :] for i in range(len(players))]
-        indices = game.look_at(smaller)
+        indices = game.without(players)
         ends = game.ended(indices)
         if not ends.any():
             break
-        drops = np.where(ends, game.drops(indices), -np.inf)
-        at = int(np.argmax(drops))
-        players, index = smaller[at], int(indices[at])
+        at = int(np.argmax(np.where(ends, game.drops(indices), -np.inf)))
+        players, index = players[:at] + players[at + 1 :], int(indices[at])
     seek.note(players, index if index >= 0 else int(game.look_at([players])[0]))
     return players
 
@@ -96,23 +94,13 @@ def in_order(seek: Seek, sets: list[Members]) -> list[tuple[tuple[int, ...], int
     """
     game = seek.game
     orders = [seek.order(players) for players in sorted(sets, key=lambda s: (len(s), s))]
-    indices = game.look_at([prefix for order in orders for prefix in _prefixes(order)])
-    ends = game.ended(indices)
     ordered: dict[frozenset[int], tuple[tuple[int, ...], int]] = {}
-    at = 0
     for order in orders:
-        for k in range(at, at + len(order)):
-            if indices[k] < 0:
-                break
-            if ends[k]:
-                cut = order[: k - at + 1]
-                ordered.setdefault(frozenset(cut), (cut, int(indices[k])))
-                break
-        at += len(order)
+        indices = game.along(order)
+        stops = np.flatnonzero((indices < 0) | game.ended(indices))
+        if len(stops) and indices[stops[0]] >= 0:
+            cut = order[: int(stops[0]) + 1]
+            ordered.setdefault(frozenset(cut), (cut, int(indices[stops[0]])))
     found = list(ordered.values())
     changes = game.changes(np.array([index for _, index in found], dtype=np.int64))
     return [found[i] for i in sorted(range(len(found)), key=lambda i: (len(found[i][0]), -changes[i]))]
-
-
-def _prefixes(order: tuple[int, ...]) -> list[Members]:
-    return [tuple(sorted(order[: k + 1])) for k in range(len(order))]

@@ -1,0 +1,206 @@
+"""The ways to look for small sets, one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyplayers.mcxai import _set_kernels as kernels
+from keyplayers.mcxai.above import from_above, peel, scatter, thin
+from keyplayers.mcxai.descent import descend
+from keyplayers.mcxai.game import Board, Game
+from keyplayers.mcxai.measures import Measure, measures_of, most_accurate
+from keyplayers.mcxai.seek import seek_sets
+from keyplayers.mcxai.sets import Seek, in_order
+from tests.mcxai.games import additive, game_of, random_score
+
+
+def seek_of(score, n, *, singles=True, **settings):
+    game = game_of(score, n, **settings)
+    seek = Seek(game, np.random.default_rng(0))
+    if singles:
+        seek.singles = game.look_at([(p,) for p in range(n)])
+        seek.gains = game.drops(seek.singles)
+    return seek
+
+
+def hidden_third(masked):
+    """0 and 1 alone lower the probability; 2 raises it unless both are gone, then it ends the game."""
+    logit = 3.0 - 0.8 * (0 in masked) - 0.6 * (1 in masked) - 0.01 * len(masked)
+    if 2 in masked:
+        logit += -4.0 if {0, 1} <= masked else 0.5
+    return 1 / (1 + np.exp(-logit))
+
+
+def test_a_descent_finds_a_player_who_acts_only_after_others():
+    seek = seek_of(hidden_third, 50)
+    descend(seek, measures_of(seek), 150)
+    assert list(seek.found) == [(0, 1, 2)]
+
+
+def test_a_descent_follows_an_additive_game_without_looking_at_everybody():
+    weights = np.random.default_rng(1).permutation(np.linspace(1.0, 0.05, 60))
+    seek = seek_of(additive(weights, 7.0), 60)
+    smallest = int(np.argmax(np.cumsum(np.sort(weights)[::-1]) > 7.0)) + 1
+    before = seek.game.board.n_rows
+    descend(seek, measures_of(seek), 150)
+    assert seek.best_size() == smallest == 8
+    # greedy masking would look at more than 50 states for each of seven players
+    assert seek.game.board.n_rows - before < 130
+
+
+def test_a_descent_without_hope_costs_next_to_nothing():
+    weights = np.linspace(1.0, 0.1, 30)
+    seek = seek_of(additive(weights, 6.5), 30)
+    # the strongest first: with one player fewer the sum of log-odds is known to fall short
+    seek.note(tuple(range(8)), int(seek.game.look_at([tuple(range(8))])[0]))
+    assert weights[:7].sum() < 6.5 < weights[:8].sum()
+    before = seek.game.board.n_rows
+    descend(seek, measures_of(seek), 150)
+    assert seek.best_size() == 8
+    assert seek.game.board.n_rows - before <= 16
+
+
+def test_a_descent_stops_at_its_patience():
+    seek = seek_of(lambda masked: 0.9 - 0.001 * len(masked), 40)
+    before = seek.game.board.n_rows
+    descend(seek, measures_of(seek), 30)
+    assert 0 < seek.game.board.n_rows - before <= 60 + 16
+    assert seek.found == {}
+
+
+@given(seed=st.integers(0, 10_000), open_end=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_state_that_goes_next_is_the_nearest_or_the_most_promising(seed, open_end):
+    rng = np.random.default_rng(seed)
+    n, n_states, n_measures, limit = 7, 5, 2, int(rng.integers(2, 7))
+    masked = rng.random((n_states, n)) < 0.4
+    tried = (rng.random((n_states, n)) < 0.3) & ~masked
+    sizes = masked.sum(axis=1)
+    drops, gains = rng.random((n_states, n_measures)), rng.normal(0.1, 0.3, (n_measures, n))
+    drops = np.round(drops, 1)  # so that some are equal
+    needed, spare = np.full(n_measures, 1.5), rng.uniform(0, 0.2, n_measures)
+    deciding = int(rng.integers(-1, n_measures))
+    expected, highest = -1, ()
+    for s in range(n_states):
+        left = min(limit, n) - sizes[s]
+        if left <= 0 or not (~masked[s] & ~tried[s]).any():
+            continue
+        surplus = []
+        for v in range(n_measures):
+            best = sorted((g for g, m in zip(gains[v], masked[s], strict=True) if not m and g > 0), reverse=True)
+            promised = drops[s, v] + sum(best[:left]) + spare[v] * left**0.5 - needed[v]
+            surplus.append((drops[s, v] if open_end else promised) / needed[v])
+        if not open_end and (max(surplus) < 0 or (deciding >= 0 and surplus[deciding] < 0)):
+            continue
+        merit = (max(surplus), -(tried[s].sum() + 16 * sizes[s]))
+        if expected < 0 or merit > highest:
+            expected, highest = s, merit
+    assert kernels.choose(
+        masked, sizes, tried, drops, gains, needed, spare, deciding, limit, open_end
+    ) == expected  # fmt: skip
+
+
+def test_a_large_set_is_thinned_by_bisection():
+    needed = frozenset(range(3, 300, 30))
+    seek = seek_of(lambda masked: 0.1 if needed <= masked else 0.9, 300)
+    before = seek.game.board.n_rows
+    thin(seek, np.random.default_rng(0).permutation(300))
+    assert list(seek.found) == [tuple(sorted(needed))]
+    # taking players out one by one would have looked at some 40,000 states
+    assert seek.game.board.n_rows - before < 300
+
+
+def test_peeling_that_runs_out_of_rows_keeps_what_it_has():
+    needed = frozenset({5, 25})
+    seek = seek_of(lambda masked: 0.1 if needed <= masked else 0.9, 40, max_rows=53)
+    peel(seek, np.arange(40), 8)
+    (found,) = seek.found
+    assert needed <= set(found)
+    assert 2 < len(found) < 40
+
+
+def test_random_sets_are_tried_where_nothing_else_ends_the_game():
+    # 0 and 1 end the game together unless 2 is gone as well; everything masked and single players do not
+    score = lambda masked: 0.1 if {0, 1} <= masked and 2 not in masked else 0.9  # noqa: E731
+    seek = seek_of(score, 30)
+    from_above(seek)
+    assert seek.found == {}
+    scatter(seek, 200)
+    assert list(seek.found) == [(0, 1)]
+
+
+def test_log_odds_against_one_class_are_known_to_be_more_accurate_for_a_logistic_model():
+    seek = seek_of(additive([1.0, 0.8, 0.6, 0.4], 3.0), 4)
+    measures = measures_of(seek)
+    assert [m.logarithmic for m in measures] == [False, True]
+    assert most_accurate(measures) == -1
+    assert all(np.isinf(m.error()) for m in measures)
+    pairs = seek.game.look_at([(0, 1), (0, 2), (1, 2)])
+    for measure in measures:
+        alone = measure.drops(seek.singles)
+        measure.learn(
+            measure.drops(pairs) - np.array([alone[0] + alone[1], alone[0] + alone[2], alone[1] + alone[2]])
+        )
+    assert most_accurate(measures) == 1
+    assert measures[1].error() == pytest.approx(0, abs=1e-12)
+    assert measures[0].error() > 0.01
+
+
+def test_log_odds_are_taken_against_the_classes_that_come_nearest():
+    def probabilities(states):
+        logits = np.tile([3.0, 0.0, 1.0, 2.0], (len(states), 1))
+        logits[:, 1] += 2.9 * states[:, 0]
+        p = np.exp(logits)
+        return p / p.sum(axis=1, keepdims=True)
+
+    game = Game(Board(probabilities, 3, 0), 1, np.zeros(3, dtype=bool))
+    seek = Seek(game, np.random.default_rng(0))
+    seek.singles = game.look_at([(0,), (1,), (2,)])
+    measures = measures_of(seek)
+    assert [m.rival for m in measures] == [None, 3, 1]
+    start = np.array([game.start])
+    assert [m.needed for m in measures[1:]] == pytest.approx([1.0, 3.0])
+    for measure in measures:
+        assert measure.drops(start) == pytest.approx(0)
+
+
+def test_only_recent_errors_count():
+    measure = Measure(game_of(additive([1.0], 2.0), 1), None, True)
+    measure.learn(np.full(8, 100.0))
+    for _ in range(3):
+        measure.learn(np.array([3.0, 4.0]))
+    assert measure.error() == pytest.approx(12.5**0.5)
+
+
+@pytest.mark.parametrize("max_rows", [34, 38, 45, 60])
+def test_a_set_that_was_found_is_put_in_order_within_the_rows(max_rows):
+    found = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        game = game_of(additive(rng.uniform(0.2, 1.2, 30), 2.0), 30)
+        seek = Seek(game, rng)
+        seek_sets(seek, max_rows - 1, 100)
+        assert game.board.n_rows <= max_rows
+        ordered = in_order(seek, list(seek.found))
+        found += bool(ordered)
+        for order, index in ordered:
+            ends = [game.ended(game.look_at([tuple(sorted(order[: k + 1]))]))[0] for k in range(len(order))]
+            assert ends == [False] * (len(order) - 1) + [True]
+            assert index == game.look_at([tuple(sorted(order))])[0]
+    assert found == 20
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 25), max_rows=st.integers(1, 120))
+@settings(max_examples=60, deadline=None)
+def test_a_search_stays_within_its_rows_and_leaves_the_budget_as_it_was(seed, n, max_rows):
+    rng = np.random.default_rng(seed)
+    game = game_of(random_score(rng, n), n, max_rows=500)
+    before = game.board.n_rows
+    seek = Seek(game, rng)
+    seek_sets(seek, max_rows, 50)
+    assert game.board.n_rows - before <= max_rows
+    assert game.board.max_rows == 500
+    for players, index in seek.found.items():
+        assert game.ended(np.array([index]))[0]
+        assert game.look_at([players])[0] == index
