@@ -9,7 +9,7 @@ from keyplayers.mcxai import _set_kernels as kernels
 from keyplayers.mcxai.above import from_above, peel, scatter, thin
 from keyplayers.mcxai.descent import descend
 from keyplayers.mcxai.game import Board, Game
-from keyplayers.mcxai.measures import Measure, measures_of, most_accurate
+from keyplayers.mcxai.measures import Measure, deciding, measures_of
 from keyplayers.mcxai.seek import seek_sets
 from keyplayers.mcxai.sets import Seek, in_order
 from tests.mcxai.games import additive, game_of, random_score
@@ -80,7 +80,7 @@ def test_the_state_that_goes_next_is_the_nearest_or_the_most_promising(seed, ope
     drops, gains = rng.random((n_states, n_measures)), rng.normal(0.1, 0.3, (n_measures, n))
     drops = np.round(drops, 1)  # so that some are equal
     needed, spare = np.full(n_measures, 1.5), rng.uniform(0, 0.2, n_measures)
-    deciding = int(rng.integers(-1, n_measures))
+    decides = rng.random(n_measures) < 0.5
     expected, highest = -1, ()
     for s in range(n_states):
         left = min(limit, n) - sizes[s]
@@ -91,13 +91,13 @@ def test_the_state_that_goes_next_is_the_nearest_or_the_most_promising(seed, ope
             best = sorted((g for g, m in zip(gains[v], masked[s], strict=True) if not m and g > 0), reverse=True)
             promised = drops[s, v] + sum(best[:left]) + spare[v] * left**0.5 - needed[v]
             surplus.append((drops[s, v] if open_end else promised) / needed[v])
-        if not open_end and (max(surplus) < 0 or (deciding >= 0 and surplus[deciding] < 0)):
+        if not open_end and (max(surplus) < 0 or (decides.any() and max(np.array(surplus)[decides]) < 0)):
             continue
         merit = (max(surplus), -(tried[s].sum() + 16 * sizes[s]))
         if expected < 0 or merit > highest:
             expected, highest = s, merit
     assert kernels.choose(
-        masked, sizes, tried, drops, gains, needed, spare, deciding, limit, open_end
+        masked, sizes, tried, drops, gains, needed, spare, decides, limit, open_end
     ) == expected  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def test_log_odds_against_one_class_are_known_to_be_more_accurate_for_a_logistic
     seek = seek_of(additive([1.0, 0.8, 0.6, 0.4], 3.0), 4)
     measures = measures_of(seek)
     assert [m.logarithmic for m in measures] == [False, True]
-    assert most_accurate(measures) == -1
+    assert not deciding(measures).any()
     assert all(np.isinf(m.error()) for m in measures)
     pairs = seek.game.look_at([(0, 1), (0, 2), (1, 2)])
     for measure in measures:
@@ -142,7 +142,7 @@ def test_log_odds_against_one_class_are_known_to_be_more_accurate_for_a_logistic
         measure.learn(
             measure.drops(pairs) - np.array([alone[0] + alone[1], alone[0] + alone[2], alone[1] + alone[2]])
         )
-    assert most_accurate(measures) == 1
+    assert deciding(measures).tolist() == [False, True]
     assert measures[1].error() == pytest.approx(0, abs=1e-12)
     assert measures[0].error() > 0.01
 

@@ -70,9 +70,9 @@ def choose(masked, sizes, tried, drops, gains, needed, spare, deciding, limit, o
 
     States [S, n]: players masked, players that were tried on top of them, and what they dropped [S, V] in each
     measure. gains [V, n]: what players dropped when they were last looked at. needed [V]: drop at which the game
-    is over. spare [V]: how far a gain may be wrong. deciding: the most accurate measure, -1 where none is known.
-    open_end: nothing has ended the game yet; then the state that has come nearest goes first, else the one that
-    promises most. Returns: index of the state.
+    is over. spare [V]: how far a gain may be wrong. deciding [V]: a state is hopeless where none of these
+    measures expects the end, or where no measure does. open_end: nothing has ended the game yet; then the state
+    that has come nearest goes first, else the one that promises most. Returns: index of the state.
     """
     n_measures, n = gains.shape
     orders = np.empty((n_measures, n), dtype=np.int64)
@@ -86,6 +86,7 @@ def choose(masked, sizes, tried, drops, gains, needed, spare, deciding, limit, o
         if left <= 0 or n_tried + sizes[s] >= n:
             continue
         merit = -np.inf
+        hopeful = not deciding.any()
         for v in range(n_measures):
             total = drops[s, v]
             if not open_end:
@@ -97,11 +98,9 @@ def choose(masked, sizes, tried, drops, gains, needed, spare, deciding, limit, o
                         total += gains[v, a]
                         count += 1
                 total += spare[v] * math.sqrt(left) - needed[v]
-                if v == deciding and total < 0:
-                    merit = -np.inf
-                    break
+                hopeful |= deciding[v] and total >= 0
             merit = max(merit, total / needed[v])
-        if not open_end and merit < 0:
+        if not open_end and (merit < 0 or not hopeful):
             continue
         # among equals a small state that was tried little: a player more weighs as much as some batches of them
         burden = n_tried + 16 * sizes[s]

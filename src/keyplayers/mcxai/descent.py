@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from . import _set_kernels as kernels
-from .measures import Measure, most_accurate
+from .measures import Measure, deciding
 from .sets import Seek, shrink
 
 # players looked at in a state: those that promise most, and those not looked at for longest
@@ -72,7 +72,7 @@ def descend(seek: Seek, measures: list[Measure], patience: int) -> None:
             return
         chosen = kernels.choose(
             states.masked, states.sizes, states.tried, states.drops, gains, needed,
-            np.array([HOPE * measure.error() for measure in measures]), most_accurate(measures),
+            np.array([HOPE * measure.error() for measure in measures]), deciding(measures),
             (best or MAX_DEPTH + 1) - 1, best is None,
         )  # fmt: skip
         if chosen < 0:

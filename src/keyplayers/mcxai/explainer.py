@@ -34,7 +34,7 @@ WIDENING = (1.0, 0.5)
 # rows for the tree search with max_evals "auto", in the first game and in its continuation
 PLAY, PLAY_AFTER = 48, 24
 # playouts that run at a time with parallel_leaves "auto"
-LEAVES = 8
+LEAVES = 12
 # minimal sets that are kept and grafted onto the tree
 MAX_SETS = 20
 

@@ -224,25 +224,33 @@ class Game:
             found[start : start + BLOCK] = self.look(states)
         return found
 
-    def along(self, order: "tuple[int, ...]", asking: bool = True) -> Ints:
-        """`look` for the states that come up as players are masked in this order [k].
+    def along(self, orders: "list[tuple[int, ...]]", asking: bool = True) -> list[Ints]:
+        """`look` for the states that come up as players are masked in these orders, [k] for an order of k players.
 
         Without `asking` the model is shown nothing: states not seen are -1.
         """
-        members = np.array(order, dtype=np.int64)
-        found = np.empty(len(members), dtype=np.int64)
+        found = np.empty(sum(map(len, orders)), dtype=np.int64)
         allowed = self.board.max_rows
         self.board.max_rows = allowed if asking else 0
+        states = np.zeros((min(BLOCK, len(found)), self.n), dtype=bool)
+        done = filled = 0
         try:
-            for start in range(0, len(members), BLOCK):
-                part = members[start : start + BLOCK]
-                states = np.zeros((len(part), self.n), dtype=bool)
-                states[:, members[:start]] = True
-                states[:, part] = np.tri(len(part), dtype=bool)
-                found[start : start + BLOCK] = self.look(states)
+            for order in orders:
+                members = np.array(order, dtype=np.int64)
+                start = 0
+                while start < len(members):
+                    part = members[start : start + len(states) - filled]
+                    rows = states[filled : filled + len(part)]
+                    rows[:, members[:start]] = True
+                    rows[:, part] = np.tri(len(part), dtype=bool)
+                    start, filled = start + len(part), filled + len(part)
+                    if filled == len(states):
+                        found[done : done + filled] = self.look(states)
+                        done, filled = done + filled, 0
+                        states = np.zeros((min(BLOCK, len(found) - done), self.n), dtype=bool)
         finally:
             self.board.max_rows = allowed
-        return found
+        return np.split(found, np.cumsum([len(order) for order in orders])[:-1]) if orders else []
 
     def members(self, indices: Ints) -> Ints:
         """Players masked in states seen, beyond the base, one state after the other."""

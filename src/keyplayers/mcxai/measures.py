@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from .game import Game
 from .sets import Seek
 
@@ -64,7 +64,15 @@ def measures_of(seek: Seek) -> list[Measure]:
     return [Measure(game, None, False), *(Measure(game, rival, True) for rival in rivals)]
 
 
-def most_accurate(measures: list[Measure]) -> int:
-    """The measure that was least wrong lately, -1 as long as none was tried."""
-    errors = [measure.error() / measure.needed for measure in measures]
-    return int(np.argmin(errors)) if np.isfinite(errors).any() else -1
+def deciding(measures: list[Measure]) -> Bools:
+    """Which measures decide what is hopeless [V]: the margin, or all log-odds if one was less wrong lately.
+
+    Log-odds may know well that one class cannot overtake the target while another one can. False everywhere as
+    long as nothing was tried.
+    """
+    errors = np.array([measure.error() / measure.needed for measure in measures])
+    logarithmic = np.array([measure.logarithmic for measure in measures])
+    if not np.isfinite(errors).any():
+        return np.zeros(len(measures), dtype=bool)
+    decides: Bools = logarithmic == logarithmic[np.argmin(errors)]
+    return decides

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from . import _set_kernels as kernels
-from .measures import Measure, most_accurate
+from .measures import Measure, deciding
 from .sets import Members, Seek, shrink
 
 # the surrogate knows pairs of at most this many players, those that matter most alone; its cost is quadratic
@@ -58,21 +58,21 @@ def propose(seek: Seek, measures: list[Measure], patience: int) -> None:
         if not max(2, game.lower_bound()) <= size <= n:
             return
         _learn(seek, learned, surrogates, seen)
-        deciding, turn = most_accurate(measures), turn + 1
+        decides, turn = deciding(measures), turn + 1
         wanted: list[Members] = []
         expected: list[Floats] = []
         for v, surrogate in enumerate(surrogates):
-            drawn = kernels.draw_pairs(surrogate.pairs, seen, surrogate.gains, seek.rng.standard_normal((n, n)))
             known = np.array(sorted(asked), dtype=np.int64)
-            taken = max(1, PROPOSALS // len(surrogates))
-            proposed, promised = kernels.beam_sets(surrogate.gains, drawn, size, BEAM, codes, known)
-            if len(promised) and deciding in (-1, v):
+            pairs = surrogate.pairs
+            if turn % 2:
+                noise = seek.rng.standard_normal((n, n))
+                pairs = kernels.draw_pairs(pairs, seen, surrogate.gains, noise)
+            proposed, promised = kernels.beam_sets(surrogate.gains, pairs, size, BEAM, codes, known)
+            if len(promised) and (decides[v] or not decides.any()):
                 lift = HOPE * surrogate.measure.error()
                 if promised[0] + lift >= surrogate.measure.needed:
                     last_hope = board.n_rows
-            if turn % 2 == 0:
-                proposed, promised = kernels.beam_sets(surrogate.gains, surrogate.pairs, size, BEAM, codes, known)
-            proposed = proposed[:taken]
+            proposed = proposed[: max(1, PROPOSALS // len(surrogates))]
             expected.append(promised[: len(proposed)])
             asked.update(codes[proposed].sum(axis=1).tolist())
             # the players stand in rising order, so sorted local numbers are sorted players

@@ -272,7 +272,7 @@ def graft(playouts: Playouts, order: tuple[int, ...], index: int) -> None:
     gained = kernels.reward(len(order), rules.depth, float(game.changes(np.array([index]))[0]), True, rules.eta)
     indices = np.full(len(order), -1)
     if rules.share_orders:
-        indices = game.along(order)
+        indices = game.along([order])[0]
         playouts.reserve_states()
     playouts.n_nodes = kernels.graft(
         np.array(order), indices, gained, playouts.n_nodes, playouts.parents, playouts.players, playouts.n_visits,

@@ -39,8 +39,9 @@ class Seek:
 
     def note(self, players: Members, index: int) -> None:
         """Remember a set that ends the game."""
-        if players not in self.found:
-            self.found[players] = index
+        best = self.best_size()
+        self.found.setdefault(players, index)
+        if best is None or len(players) < best:
             self._keep_rows()
 
     @contextmanager
@@ -64,7 +65,7 @@ class Seek:
         missing = KEPT
         if self.found:
             smallest = min(self.found, key=lambda s: (len(s), s))
-            missing = int((self.game.along(self.order(smallest), asking=False) < 0).sum())
+            missing = int((self.game.along([self.order(smallest)], asking=False)[0] < 0).sum())
         board.max_rows = self._end - missing * board.rows_per_state
 
     def order(self, players: Members) -> tuple[int, ...]:
@@ -88,15 +89,17 @@ def shrink(seek: Seek, players: Members) -> Members:
 
 
 def in_order(seek: Seek, sets: list[Members]) -> list[tuple[tuple[int, ...], int]]:
-    """Sets that end the game, each in an order whose last player ends it and none before, smallest first.
+    """Sets that were found, each in an order whose last player ends it and none before, smallest first.
 
     Where rows are too few to make sure that none before does, a set is left out.
     """
     game = seek.game
-    orders = [seek.order(players) for players in sorted(sets, key=lambda s: (len(s), s))]
-    ordered: dict[frozenset[int], tuple[tuple[int, ...], int]] = {}
-    for order in orders:
-        indices = game.along(order)
+    ordered: dict[frozenset[int], tuple[tuple[int, ...], int]] = {
+        frozenset(players): (players, seek.found[players]) for players in sorted(sets) if len(players) == 1
+    }
+    larger = sorted((players for players in sets if len(players) > 1), key=lambda s: (len(s), s))
+    orders = [seek.order(players) for players in larger]
+    for order, indices in zip(orders, game.along(orders), strict=True):
         stops = np.flatnonzero((indices < 0) | game.ended(indices))
         if len(stops) and indices[stops[0]] >= 0:
             cut = order[: int(stops[0]) + 1]

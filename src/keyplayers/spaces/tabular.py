@@ -103,8 +103,9 @@ class Tabular:
         self, names: list[Any], players: list[Any], owner: Ints, entries: Sequence[Sequence[Any]]
     ) -> tuple[str, ...]:
         words: list[str] = []
+        of_codes = self.category_names or {}
         for column, values in enumerate(entries):
-            listed = tuple((self.category_names or {}).get(names[column], ()))
+            listed = tuple(of_codes.get(names[column], ())) if of_codes else ()
             if len(values) == 1 or all(_same(v, values[0]) for v in values):
                 words.append(_word(values[0], listed))
             else:
@@ -512,6 +513,8 @@ def _most_frequent(values: list[Any]) -> Any:
 
 def _word(value: Any, listed: Sequence[str]) -> str:
     """A value in words: the name of its code where it has one, else as it is."""
+    if type(value) is float and not listed:  # by far the most frequent case
+        return f"{value:.4g}" if value == value else "missing"
     if missing(value):
         return "missing"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value < len(listed):
