@@ -20,8 +20,8 @@ from mcxai_problems import problems
 from mcxai_rivals import SEARCHES, Game
 
 from keyplayers import McXai
+from keyplayers.mcxai import above, measures, seek
 from keyplayers.mcxai import explainer as settings_of
-from keyplayers.mcxai import sets
 
 PROBLEMS = ("digits mlp", "digits forest", "breast cancer boosting, mean", "wine svm", "acts together, pairs")
 
@@ -72,15 +72,21 @@ def main() -> None:
         for name, (kind, settings) in variants(options.rows).items():
             _run(name, problem, kind, settings)
         for name, module, constant, value in (
-            ("default, no unmasking from above", sets, "ATTEMPTS", 0),
-            ("default, one rival class", sets, "N_RIVALS", 1),
-            ("default, patience 75", settings_of, "PATIENCE", 75),
-            ("default, patience 300", settings_of, "PATIENCE", 300),
+            ("default, no unmasking from above", above, "ATTEMPTS", 0),
+            ("default, no descent", seek, "descend", _skip),
+            ("default, no proposals", seek, "propose", _skip),
+            ("default, one rival class", measures, "N_RIVALS", 1),
+            ("default, patience 50", settings_of, "PATIENCE", 50),
+            ("default, patience 200", settings_of, "PATIENCE", 200),
         ):
             kept = getattr(module, constant)
             setattr(module, constant, value)
             _run(name, problem, McXai, {})
             setattr(module, constant, kept)
+
+
+def _skip(*_: Any) -> None:
+    """Instead of a part of the search."""
 
 
 def _run(name: str, problem: Any, kind: type[McXai], settings: dict[str, Any]) -> None:
