@@ -1,5 +1,6 @@
 """How near a state is to the end of its game: the margin, and log-odds against the classes that come nearest."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +27,7 @@ class Measure:
     rival: int | None  # log-odds against this class; None: against the best other
     logarithmic: bool
     needed: float = field(init=False)  # drop at which the target is no longer ahead
-    _errors: list[Floats] = field(default_factory=list)
+    _errors: list[tuple[float, int]] = field(default_factory=list)  # sum of squares of a batch, and its size
 
     def __post_init__(self) -> None:
         self.needed = max(float(self._level(np.array([self.game.start]))[0]), 1e-9)
@@ -37,12 +38,12 @@ class Measure:
 
     def learn(self, errors: Floats) -> None:
         """Note how wrong a batch of expectations was."""
-        self._errors = [*self._errors[1 - RECENT :], errors]
+        self._errors = [*self._errors[1 - RECENT :], (float(errors @ errors), len(errors))]
 
     def error(self) -> float:
         """Root mean square of recent errors, infinite as long as there are none."""
-        recent = np.concatenate(self._errors) if self._errors else np.zeros(0)
-        return float(np.sqrt(np.mean(recent**2))) if len(recent) else float("inf")
+        count = sum(n for _, n in self._errors)
+        return math.sqrt(sum(squares for squares, _ in self._errors) / count) if count else math.inf
 
     def _level(self, indices: Ints) -> Floats:
         """How far y is ahead [B]; in the misclassification game, how far it is behind."""
@@ -70,9 +71,7 @@ def deciding(measures: list[Measure]) -> Bools:
     Log-odds may know well that one class cannot overtake the target while another one can. False everywhere as
     long as nothing was tried.
     """
-    errors = np.array([measure.error() / measure.needed for measure in measures])
-    logarithmic = np.array([measure.logarithmic for measure in measures])
-    if not np.isfinite(errors).any():
-        return np.zeros(len(measures), dtype=bool)
-    decides: Bools = logarithmic == logarithmic[np.argmin(errors)]
-    return decides
+    errors = [measure.error() / measure.needed for measure in measures]
+    best = min(errors)
+    by_logarithms = measures[errors.index(best)].logarithmic
+    return np.array([best < math.inf and measure.logarithmic == by_logarithms for measure in measures])
