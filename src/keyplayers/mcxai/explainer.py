@@ -75,7 +75,7 @@ class McXai:
     rollout
         "surrogate": players drawn by softmax(Q / T); "random": uniformly.
     parallel_leaves
-        Playouts that go on at a time, with virtual loss; 1 is the textbook, "auto" 8.
+        Playouts that go on at a time, with virtual loss; 1 is the textbook, "auto" 12.
     share_orders
         Let all orders of the same set share their statistics in the selection.
     max_evals
