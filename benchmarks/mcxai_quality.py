@@ -1,6 +1,6 @@
 """Does McXai's search find smaller flip sets than what a user would do otherwise, and for how many rows?
 
-    python benchmarks/mcxai_quality.py [--data DIR] [--quick] [--wrong] [--rankings] [--only NAME]
+    python benchmarks/mcxai_quality.py [--data DIR] [--quick] [--wrong] [--rankings] [--only NAME] [--without PART]
 
 prints, for every problem, the mean number of steps (NoS: players masked until the class changes) and the mean
 number of rows given to the model: for McXai with its default settings, with 0.6 of greedy's rows and with a long
@@ -27,7 +27,10 @@ from mcxai_rivals import SEARCHES, Game, State, along, exhaustive
 
 from keyplayers import McXai
 from keyplayers.explanation import Explanation
+from keyplayers.mcxai import seek
 
+# parts of the search that can be left out
+PARTS = ("from_above", "descend", "scatter", "propose")
 # the authors' figures for one instance of digits with an MLP: rows, CPU seconds, NoS
 AUTHORS = (46_532, 7.4, 2.80)
 
@@ -156,8 +159,11 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="misclassified instances instead of correct ones")
     parser.add_argument("--rankings", action="store_true", help="LIME, SHAP and shapiq too (slow)")
     parser.add_argument("--only", default="", help="problems whose name holds this")
+    parser.add_argument("--without", choices=PARTS, help="leave a part of the search out, to see what it is for")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.without:
+        setattr(seek, options.without, lambda *_: None)
     warm = acts_together(2, "compilation", 1)
     start = time.perf_counter()
     run(warm.correct[0], warm.tau, 0)

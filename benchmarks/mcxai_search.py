@@ -31,7 +31,7 @@ class TreeOnly(McXai):
 
     def _budget(self, n: int, rows_per_state: int) -> Any:
         total, (first, second) = super()._budget(n, rows_per_state)
-        return total, (replace(first, seek=n + 1, play=total * 3 // 4, survey=0), replace(second, survey=0))
+        return total, (replace(first, play=total * 3 // 4, survey=0), replace(second, survey=0))
 
 
 TEXTBOOK = {"widening": None, "rollout": "random", "parallel_leaves": 1, "surrogate": "none", "depth": 10}
@@ -89,11 +89,18 @@ def _skip(*_: Any) -> None:
     """Instead of a part of the search."""
 
 
+def _alone(found: Any, _patience: int) -> None:
+    """Instead of the search for sets: every player alone."""
+    seek._singles(found, np.arange(found.game.n))
+
+
 def _run(name: str, problem: Any, kind: type[McXai], settings: dict[str, Any]) -> None:
+    kept, seek._seek = seek._seek, _alone if kind is TreeOnly else seek._seek
     explained = [
         kind(case.predict, baseline=problem.tau, **settings).explain(case.row, random_state=seed)
         for seed, case in enumerate(problem.correct)
     ]
+    seek._seek = kept
     _show(name, [len(ex.key_set) if ex.flipped else None for ex in explained], [ex.n_rows for ex in explained])
 
 
