@@ -119,3 +119,30 @@ def test_the_continuation_masks_its_base_and_what_is_asked():
     assert game.players.tolist() == [1, 2, 4]
     game.look(np.array([[True, False, False], [False, True, True]]))
     assert seen == [frozenset({0, 3, 5}), frozenset({0, 1, 3, 5}), frozenset({0, 2, 3, 4, 5})]
+
+
+def test_states_along_orders_and_without_players_are_those_of_their_sets(monkeypatch):
+    monkeypatch.setattr("keyplayers.mcxai.game.BLOCK", 4)
+    rng = np.random.default_rng(0)
+    board = board_of(lambda s: 0.9, 9)
+    game = Game(board, 1, np.arange(9) == 2)
+    orders = [tuple(rng.permutation(8)[:size].tolist()) for size in (3, 1, 8, 4, 4, 2)]
+    found = game.along(orders)
+    for order, indices in zip(orders, found, strict=True):
+        prefixes = [tuple(sorted(order[: k + 1])) for k in range(len(order))]
+        assert indices.tolist() == game.look_at(prefixes).tolist()
+    players = (0, 3, 4, 5, 7)
+    smaller = [tuple(p for p in players if p != q) for q in players]
+    assert game.without(players).tolist() == game.look_at(smaller).tolist()
+    assert game.members(game.look_at([(1, 7), (0, 2, 5)])).tolist() == [1, 7, 0, 2, 5]
+    assert game.along([]) == []
+
+
+def test_states_can_be_looked_up_without_asking_the_model():
+    board = board_of(lambda s: 0.9, 5)
+    game = Game(board, 1, np.zeros(5, dtype=bool))
+    game.look_at([(1,), (1, 3, 4)])
+    before = board.n_rows
+    assert (game.along([(1, 3, 4)], asking=False)[0] >= 0).tolist() == [True, False, True]
+    assert board.n_rows == before
+    assert board.rows_left() > 0

@@ -105,7 +105,7 @@ class Tabular:
         words: list[str] = []
         of_codes = self.category_names or {}
         for column, values in enumerate(entries):
-            listed = tuple(of_codes.get(names[column], ())) if of_codes else ()
+            listed = tuple(of_codes.get(names[column]) or ()) if of_codes else ()
             if len(values) == 1 or all(_same(v, values[0]) for v in values):
                 words.append(_word(values[0], listed))
             else:
