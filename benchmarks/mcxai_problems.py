@@ -67,7 +67,8 @@ def acts_together(size: int, name: str, n_instances: int = 50, n_players: int = 
         weights[hidden] = rng.normal(0, 0.05, size)
         row = rng.uniform(0.5, 1.5, n_players)
         cases.append(Case(_Redundant(weights, hidden), row, 1, size))
-    return Problem(name, np.zeros(n_players), cases)
+    background = np.random.default_rng(0).uniform(0.5, 1.5, (100, n_players))
+    return Problem(name, np.zeros(n_players), cases, background=background)
 
 
 @dataclass(frozen=True)
