@@ -247,8 +247,8 @@ class McXai:
         total, shares = self._budget(len(movable), bound.n_backgrounds)
         ends = scorer.ends()
         y = self._target(scorer, ends, target)
-        # a class that a model of labels has not given yet
-        ends = np.pad(ends, ((0, 0), (0, max(0, y + 1 - ends.shape[1]))))
+        if y >= ends.shape[1]:  # a class that a model of labels has not given yet
+            ends = np.pad(ends, ((0, 0), (0, y + 1 - ends.shape[1])))
         board = Board(
             scorer, len(movable), y, self.multilabel, bound.n_backgrounds, total,
             float("inf") if self.max_seconds is None else started + self.max_seconds,

@@ -265,8 +265,10 @@ class Game:
 
     def ended(self, indices: Ints) -> Bools:
         """Whether the game is over in these states [B]; False where the index is -1."""
-        is_target = self.board.predicted[indices] == self.board.target
-        over: Bools = (is_target != (self.sign == 1)) & (np.asarray(indices) >= 0)
+        board = self.board
+        predicted = board.predicted[indices]
+        over: Bools = predicted != board.target if self.sign == 1 else predicted == board.target
+        over &= indices >= 0
         return over
 
     def drops(self, indices: Ints) -> Floats:

@@ -33,6 +33,15 @@ DRAWS = 2**20
 PREFIXES = 3
 
 
+# arrays of `Playouts` with an entry for every node: name, dtype, value of a node that is not there yet
+_NODE_ARRAYS = (
+    *((name, np.int64, -1) for name in ("parents", "players", "first", "following")),
+    *((name, np.int64, 0) for name in ("n_visits", "n_children", "depths", "n_starts", "groups", "group_visits")),
+    *((name, np.float64, 0) for name in ("rewards", "group_rewards")),
+    *((name, np.bool_, 0) for name in ("stopped", "pending")),
+)
+
+
 @dataclass(frozen=True)
 class Rules:
     """How the tree is searched."""
@@ -76,25 +85,14 @@ class Playouts:
         self.first_of = np.zeros(0, dtype=np.int64)
 
     def _allocate(self, capacity: int) -> None:
-        fills = {"parents": -1, "players": -1, "first": -1, "following": -1}
-        for name in (
-            *("parents", "players", "n_visits", "first", "following", "n_children", "depths", "n_starts"),
-            *("groups", "group_visits"),
-        ):
-            self._grow(name, capacity, fills.get(name, 0), np.int64)
-        for name in ("rewards", "group_rewards"):
-            self._grow(name, capacity, 0, np.float64)
-        for name in ("stopped", "pending"):
-            self._grow(name, capacity, 0, np.bool_)
+        for name, dtype, fill in _NODE_ARRAYS:
+            grown: Any = np.zeros(capacity, dtype) if fill == 0 else np.full(capacity, fill, dtype)
+            held = getattr(self, name, None)
+            if held is not None:
+                grown[: len(held)] = held
+            setattr(self, name, grown)
         if not self.rules.share_orders:
             self.groups = np.zeros(0, dtype=np.int64)
-
-    def _grow(self, name: str, capacity: int, fill: int, dtype: type) -> None:
-        grown: Any = np.full(capacity, fill, dtype=dtype)
-        held = getattr(self, name, None)
-        if held is not None:
-            grown[: len(held)] = held
-        setattr(self, name, grown)
 
     def reserve(self, n_more: int) -> None:
         """Make room for nodes."""

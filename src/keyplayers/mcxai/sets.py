@@ -65,7 +65,9 @@ class Seek:
         missing = KEPT
         if self.found:
             smallest = min(self.found, key=lambda s: (len(s), s))
-            missing = int((self.game.along([self.order(smallest)], asking=False)[0] < 0).sum())
+            missing = len(smallest) - 1
+            if self.frugal:
+                missing = int((self.game.along([self.order(smallest)], asking=False)[0] < 0).sum())
         board.max_rows = self._end - missing * board.rows_per_state
 
     def order(self, players: Members) -> tuple[int, ...]:

@@ -102,16 +102,18 @@ class Tabular:
     def _in_words(
         self, names: list[Any], players: list[Any], owner: Ints, entries: Sequence[Sequence[Any]]
     ) -> tuple[str, ...]:
-        words: list[str] = []
         of_codes = self.category_names or {}
-        for column, values in enumerate(entries):
-            listed = tuple(of_codes.get(names[column]) or ()) if of_codes else ()
-            if len(values) == 1 or all(_same(v, values[0]) for v in values):
-                words.append(_word(values[0], listed))
-            else:
-                words.append(f"one of {len(values)}")
-        if len(players) == len(names):
-            return tuple(words[column] for column in np.argsort(owner).tolist())
+        words: list[str] = []
+        if of_codes or any(len(values) > 1 for values in entries):
+            for column, values in enumerate(entries):
+                if all(_same(v, values[0]) for v in values):
+                    words.append(_word(values[0], tuple(of_codes.get(names[column]) or ())))
+                else:
+                    words.append(f"one of {len(values)}")
+        else:
+            words = [_word(value, ()) for (value,) in entries]
+        if self.groups is None:
+            return tuple(words)
         parts: list[list[str]] = [[] for _ in players]
         for player, word in zip(owner.tolist(), words, strict=True):
             parts[player].append(word)
