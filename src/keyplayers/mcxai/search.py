@@ -199,9 +199,10 @@ def _finish(playouts: Playouts, leaves: Ints, masked: Bools, orders: Ints, shrin
     """Roll-outs from leaves that were visited with reward 0, backup, notes of what ended."""
     lengths, begun, indices = _roll_out(playouts, leaves, masked, orders)
     ended = playouts.game.ended(indices)
+    noted = playouts.stopped[leaves]  # paths that a playout, or a graft, has been through
     gained = playouts.finish(leaves, begun, indices, lengths, ended)
     largest = math.inf if shrinking is None else shrinking.best_size() or math.inf  # set worth shrinking
-    for p in np.flatnonzero(ended).tolist():
+    for p in np.flatnonzero(ended & ~noted).tolist():
         order = (*_path(playouts, leaves.item(p)), *orders[p, : lengths[p]].tolist())
         playouts.note(order, gained.item(p))
         if shrinking is not None and len(order) <= largest:
