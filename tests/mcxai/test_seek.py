@@ -204,3 +204,24 @@ def test_a_search_stays_within_its_rows_and_leaves_the_budget_as_it_was(seed, n,
     for players, index in seek.found.items():
         assert game.ended(np.array([index]))[0]
         assert game.look_at([players])[0] == index
+
+
+@pytest.mark.parametrize("n_backgrounds", [1, 20])
+def test_a_budget_is_judged_by_the_states_that_it_allows(n_backgrounds):
+    # 50 states for 40 players: whatever a state costs, one in some rows must be left to find the set
+    flips = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        game = game_of(
+            additive(rng.uniform(0.2, 1.2, 40), 2.0),
+            40,
+            rows_per_state=n_backgrounds,
+            max_rows=10_000 * n_backgrounds,
+        )
+        seek = Seek(game, rng)
+        with seek.limited(50 * n_backgrounds):
+            assert seek.frugal
+        seek_sets(seek, 50 * n_backgrounds, 100 * n_backgrounds)
+        assert game.board.n_rows <= 51 * n_backgrounds
+        flips += bool(in_order(seek, list(seek.found)))
+    assert flips == 10

@@ -98,6 +98,10 @@ class Board:
         left = max(0, self.max_rows - self.n_rows)
         return left - left % self.rows_per_state
 
+    def states_left(self) -> int:
+        """New states that the budget still allows."""
+        return self.rows_left() // self.rows_per_state
+
     def states(self, indices: Ints) -> Bools:
         """Masked players [B, n] of states seen."""
         return np.unpackbits(self.packed[indices], axis=1, count=self.n_players).view(np.bool_)
@@ -126,7 +130,7 @@ class Board:
     def _show(self, states: Bools, rows: Ints) -> None:
         """Show the model these rows of `states`, as many as the budget allows."""
         for start in range(0, len(rows), BLOCK):
-            part = rows[start : start + min(BLOCK, self.rows_left() // self.rows_per_state)]
+            part = rows[start : start + min(BLOCK, self.states_left())]
             if not len(part):
                 return
             self._absorb(self.score(states[part] if len(part) < len(states) else states))

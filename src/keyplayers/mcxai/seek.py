@@ -12,7 +12,7 @@ from .measures import measures_of
 from .proposals import propose
 from .sets import Seek
 
-# every player is masked alone unless that takes more than this part of the rows
+# every player is masked alone unless that takes more than this part of the states that the rows allow
 ALL_ALONE = 0.9
 
 
@@ -56,7 +56,7 @@ def _seek(seek: Seek, patience: int) -> None:
 
 def _too_many(seek: Seek) -> bool:
     """Whether rows would hardly be enough to mask every player alone."""
-    return seek.frugal and seek.game.n > ALL_ALONE * seek.game.board.rows_left()
+    return seek.frugal and seek.game.n > ALL_ALONE * seek.game.board.states_left()
 
 
 def _singles(seek: Seek, order: Ints) -> None:
@@ -64,7 +64,7 @@ def _singles(seek: Seek, order: Ints) -> None:
     game = seek.game
     block = max(8, game.n // 8) if seek.frugal else BLOCK
     # a frugal search keeps some rows for sets; a player who is all that there is has been seen already
-    room = max(1, game.board.rows_left() * 3 // 4) if _too_many(seek) else game.n
+    room = max(1, game.board.states_left() * 3 // 4) if _too_many(seek) else game.n
     for start in range(0, min(game.n, room), block):
         part = order[start : min(start + block, room)]
         states = np.zeros((len(part), game.n), dtype=bool)

@@ -27,7 +27,7 @@ class Seek:
     singles: Ints = field(init=False)  # [n] board index of each single player, -1 where not looked at
     gains: Floats = field(init=False)  # [n] drop of each single player, 0 where not looked at
     found: dict[Members, int] = field(default_factory=dict)  # minimal sets that end the game -> board index
-    frugal: bool = False  # whether rows are so few that they count more than calls
+    frugal: bool = False  # whether the rows allow so few states that rows count more than calls
     _end: int | None = None  # rows after which the search is over, while it goes on
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class Seek:
         allowed = board.max_rows
         self._end = min(allowed, board.n_rows + max_rows)
         self._keep_rows()
-        self.frugal = 2 * self.game.n > board.rows_left()
+        self.frugal = 2 * self.game.n > board.states_left()
         try:
             yield
         finally:
