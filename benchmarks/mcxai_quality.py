@@ -1,6 +1,7 @@
 """Does McXai's search find smaller flip sets than what a user would do otherwise, and for how many rows?
 
-    python benchmarks/mcxai_quality.py [--data DIR] [--quick] [--wrong] [--rankings] [--only NAME] [--without PART]
+    python benchmarks/mcxai_quality.py [--data DIR] [--quick] [--wrong] [--rankings] [--only NAME] [--first N]
+        [--without PART]
 
 prints, for every problem, the mean number of steps (NoS: players masked until the class changes) and the mean
 number of rows given to the model: for McXai with its default settings, with 0.6 of greedy's rows and with a long
@@ -163,6 +164,7 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="misclassified instances instead of correct ones")
     parser.add_argument("--rankings", action="store_true", help="LIME, SHAP and shapiq too (slow)")
     parser.add_argument("--only", default="", help="problems whose name holds this")
+    parser.add_argument("--first", type=int, default=0, help="leave out so many instances of every problem")
     parser.add_argument("--without", choices=PARTS, help="leave a part of the search out, to see what it is for")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -173,8 +175,8 @@ def main() -> None:
     run(warm.correct[0], warm.tau, 0)
     print(f"first call: {time.perf_counter() - start:.1f} s (compilation, unless cached)")
     found = []
-    for problem in problems(options.data, 10 if options.quick else 50, options.only):
-        cases = problem.wrong if options.wrong else problem.correct
+    for problem in problems(options.data, options.first + (10 if options.quick else 50), options.only):
+        cases = (problem.wrong if options.wrong else problem.correct)[options.first :]
         if cases:
             found.append(compare(problem, cases, options.rankings))
     print(
