@@ -199,6 +199,7 @@ def _read_targets(targets: Any) -> Targets:
         return Targets([plain_name(name) for name in targets], instances.__getitem__)
     if is_frame(targets):
         frame = read_frame(targets)
+        # positions are no names: that they mean the same rows is known by what the rows hold
         known = fingerprint({name: frame[name].to_numpy() for name in frame.columns})
         if nw.dependencies.is_pandas_dataframe(targets):  # whose columns may have other names than texts
             return Targets(range(len(frame)), lambda row: targets.iloc[row : row + 1], known)

@@ -101,7 +101,8 @@ def can_be_sent(thing: Any) -> bool:
 def fingerprint(thing: Any) -> str | None:
     """A short text that differs between things that differ; None for what cannot be pickled by name or by value.
 
-    Functions count by their name.
+    It tells a store that it goes on with the same thing; it is no protection against anybody. Functions count by
+    their name.
     """
     import joblib
 
@@ -146,6 +147,7 @@ def _attach(path: str, places: list[str]) -> Shared[Any]:
 
 
 def _revive(data: bytes, places: list[str]) -> Shared[Any]:
+    # pickled by this program moments ago, and sent inside a task that is a pickle itself: no data of a user's
     return Shared(cache(lambda: _load(lambda: pickle.loads(data), places)))
 
 
@@ -171,4 +173,5 @@ def _map(path: str) -> Any:
     table_size = int.from_bytes(whole[-8:], "little")
     spans = json.loads(bytes(whole[-8 - table_size : -8]))
     data, *buffers = (whole[begin : begin + size] for begin, size in spans)
+    # what `_write` of this run put into a folder that only this user can read
     return pickle.loads(data, buffers=buffers)

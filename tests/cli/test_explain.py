@@ -45,6 +45,14 @@ def test_a_sentence_a_table_and_a_summary(cli, edges):
     assert "warning: what is explained is belief propagation on a graph with cycles" in done.err
 
 
+def test_what_only_rounding_keeps_from_zero_is_shown_as_zero(cli, tmp_path):
+    (tmp_path / "ring.csv").write_text("source,target\na,b\nb,c\nc,a\nc,d\nd,e\n")
+    flags = ("--homophily", "0.8", "--observe", "a=1", "--observe", "e=0", "--target", "d")
+    exact = json.loads(cli("explain", "ring.csv", *flags, "--json").out)
+    assert abs(exact["worth_ball"]) < 1e-12  # -1e-32 on some machines
+    assert "of the ball 0\n" in cli("explain", "ring.csv", *flags).err
+
+
 def test_an_observed_target_gets_its_sentence_and_no_table_of_zeros(cli, edges):
     done = cli("explain", edges, *FLAGS, "--target", "ann")
     assert done.status == 0

@@ -13,7 +13,7 @@ from .beliefs import beliefs
 from .demo import demo
 from .explain import ball, explain
 from .explain_model import explain_model
-from .output import printable
+from .output import printable, say
 from .store import store
 
 app = typer.Typer(
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
     except SystemExit as stop:
         # what Ctrl-C becomes, unless the command has told more of it
         if isinstance(getattr(stop.__context__, "__cause__", None), KeyboardInterrupt):
-            print("keyplayers: interrupted", file=sys.stderr)  # noqa: T201
+            _complain("interrupted")
         raise
     except BrokenPipeError:
         # whoever read the output has had enough; nothing is left to be flushed
@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(error, OSError) and error.filename and error.strerror:
             error = OSError(f"{error.filename}: {error.strerror}")
         hint = "" if expected else f" ({type(error).__name__}; this is a fault of keyplayers, --debug shows where)"
-        print(f"keyplayers: {printable(f'{error}{hint}'.replace(chr(10), ' '))}", file=sys.stderr)  # noqa: T201
+        _complain(f"{error}{hint}")
         sys.exit(1)
 
 
@@ -91,4 +91,9 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> Any:
-    print(f"keyplayers: warning: {printable(str(message).replace(chr(10), ' '))}", file=file or sys.stderr)
+    _complain(f"warning: {message}")
+
+
+def _complain(text: str) -> None:
+    """One line on standard error, whatever the text holds."""
+    say(f"keyplayers: {printable(text.replace(chr(10), ' '))}")

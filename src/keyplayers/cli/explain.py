@@ -17,6 +17,7 @@ from .output import (
     print_json,
     print_table,
     printable,
+    rounded,
     say,
     show_progress,
     write_columns,
@@ -206,8 +207,8 @@ def summary(found: "Explanation[SubtreeGame]") -> list[str]:
     """The game in a few lines."""
     game = found.structure
     ball = "whole component" if game.radius is None else f"radius {game.radius}"
-    worth = f"worth alone {game.worth_alone:.4g}, of the ball "
-    worth += "unknown" if game.worth_ball is None else f"{game.worth_ball:.4g}"
+    worth = f"worth alone {rounded(game.worth_alone)}, of the ball "
+    worth += "unknown" if game.worth_ball is None else rounded(game.worth_ball)
     count = _coalition_count(game.log10_coalition_bounds)
     dropped = f"; {game.n_dropped:,} more variables were dropped" if game.n_dropped else ""
     return [

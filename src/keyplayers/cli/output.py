@@ -54,6 +54,11 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def rounded(number: float) -> str:
+    """Four digits; what only rounding keeps from 0 is 0."""
+    return "0" if abs(number) < _ROUNDING else f"{number:.4g}"
+
+
 def say(text: str) -> None:
     """A message, to standard error."""
     typer.echo(text, err=True)
