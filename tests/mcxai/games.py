@@ -29,11 +29,18 @@ def additive(weights, margin):
 
 def random_score(rng, n):
     """A rugged game: additive with pairs of either sign, so masking more may well turn it back."""
-    weights, pairs = rng.normal(0.4, 0.6, n), rng.normal(0, 0.4, (n, n))
+    return _with_pairs(rng.normal(0.4, 0.6, n), rng.normal(0, 0.4, (n, n)), 1.5)
 
+
+def saturating_score(rng, n):
+    """Masking alone changes little, together much, and pairs help or hinder one another."""
+    return _with_pairs(rng.uniform(0.2, 2.0, n), rng.normal(0, 0.8, (n, n)), 4.0)
+
+
+def _with_pairs(weights, pairs, margin):
     def score(masked):
         members = sorted(masked)
         total = sum(weights[a] for a in members) + sum(pairs[a, b] for a in members for b in members if a < b)
-        return 1 / (1 + np.exp(-(1.5 - total)))
+        return 1 / (1 + np.exp(-(margin - total)))
 
     return score

@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 import keyplayers as kp
 from keyplayers import InputError, McXai
 from keyplayers.mcxai.reading import explanation_from_dict
-from tests.mcxai.games import random_score
+from tests.mcxai.games import random_score, saturating_score
 from tests.oracles.mask_games import shapley_values, smallest_sets
 
 
@@ -133,18 +133,6 @@ def test_planted_relations_are_among_the_first_five(max_evals):
     assert first[frozenset({4, 5})].kind == "conditional"
     assert first[frozenset({4, 5})].change == pytest.approx(0.3)
     assert all(r.n_visits >= 0 and r.n_visits_given >= 0 for r in ex.relations())
-
-
-def saturating_score(rng, n):
-    """Masking alone changes little, together much, and pairs help or hinder one another."""
-    weights, pairs = rng.uniform(0.2, 2.0, n), rng.normal(0, 0.8, (n, n))
-
-    def score(masked):
-        members = sorted(masked)
-        total = sum(weights[a] for a in members) + sum(pairs[a, b] for a in members for b in members if a < b)
-        return 1 / (1 + np.exp(-(4.0 - total)))
-
-    return score
 
 
 @pytest.mark.parametrize("make", [random_score, saturating_score])
