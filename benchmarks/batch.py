@@ -37,7 +37,7 @@ import numpy as np
 from _table import interleave, limited, paired, show
 
 import keyplayers as kp
-from keyplayers.progress import Silent
+from keyplayers._base.progress import Silent
 
 # small: at most so many neighbours; large: so many, and a ball whose coalitions take tens of milliseconds
 _SMALL_DEGREE = 4

@@ -35,11 +35,11 @@ if "--every" not in sys.argv:
 import numpy as np
 
 import keyplayers as kp
-from keyplayers.graphshapley import sampling
-from keyplayers.graphshapley.convolution import convolve_game
-from keyplayers.graphshapley.game import Game
-from keyplayers.graphshapley.sampling import Sampler
-from keyplayers.graphshapley.worth import direction_worth, make_worth
+from keyplayers.graphshapley.engines import sampling
+from keyplayers.graphshapley.engines.convolution import convolve_game
+from keyplayers.graphshapley.engines.sampling import Sampler
+from keyplayers.graphshapley.game.game import Game
+from keyplayers.graphshapley.game.worth import direction_worth, make_worth
 
 GRAPHS = ("cora", "citeseer", "pubmed", "bitcoin_otc", "sffsd", "tolokers", "facebook100", "yelpchi")
 # share of the largest value that the standard errors of the top five may have after a second

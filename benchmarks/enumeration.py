@@ -32,9 +32,9 @@ from _from_scratch import walk_binary, walk_general
 from tests.oracles import subtrees
 
 import keyplayers as kp
-from keyplayers.graphshapley.enumeration import _Search, enumerate_coalitions
-from keyplayers.graphshapley.game import Game
-from keyplayers.graphshapley.worth import direction_worth, make_worth
+from keyplayers.graphshapley.engines.enumeration import _Search, enumerate_coalitions
+from keyplayers.graphshapley.game.game import Game
+from keyplayers.graphshapley.game.worth import direction_worth, make_worth
 
 # input -> least coalitions per second that two states are meant to reach
 GOALS = {"star": 2e6, "two-level tree": 1e6, "binary tree": 0.3e6, "random graph": 0.4e6}

@@ -32,7 +32,7 @@ from mcxai_rivals import SEARCHES, Game, State, along, exhaustive
 
 from keyplayers import McXai
 from keyplayers.explanation import Explanation
-from keyplayers.mcxai import seek
+from keyplayers.mcxai.flip_sets import find as seek
 
 # parts of the search that can be left out
 PARTS = ("from_above", "descend", "scatter", "propose")

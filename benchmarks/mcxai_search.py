@@ -20,8 +20,10 @@ from mcxai_problems import problems
 from mcxai_rivals import SEARCHES, Game
 
 from keyplayers import McXai
-from keyplayers.mcxai import above, measures, seek
 from keyplayers.mcxai import explainer as settings_of
+from keyplayers.mcxai.flip_sets import find as seek
+from keyplayers.mcxai.flip_sets import objectives as measures
+from keyplayers.mcxai.flip_sets import top_down as above
 
 PROBLEMS = ("digits mlp", "digits forest", "breast cancer boosting, mean", "wine svm", "acts together, pairs")
 

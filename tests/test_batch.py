@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import keyplayers as kp
+from keyplayers._base.progress import Silent
 from keyplayers.errors import KeyPlayersWarning
-from keyplayers.progress import Silent
 from tests.toy_explainers import Choosy, Noisy, toy
 
 NAMES = [f"acct_{i}" for i in range(40)]
@@ -73,8 +73,8 @@ def test_the_explainer_says_whether_it_wants_processes():
 
 
 def test_many_small_targets_move_on_to_processes(monkeypatch, expected):
-    monkeypatch.setattr("keyplayers.rounds._WORTH_PROCESSES_SECONDS", 0)
-    monkeypatch.setattr("keyplayers.rounds._MOSTLY_PYTHON_SECONDS", 10)  # whatever else the machine does
+    monkeypatch.setattr("keyplayers.batch.rounds._WORTH_PROCESSES_SECONDS", 0)
+    monkeypatch.setattr("keyplayers.batch.rounds._MOSTLY_PYTHON_SECONDS", 10)  # whatever else the machine does
     found = kp.explain_many(Noisy(), NAMES, random_state=5, n_jobs=2)
     assert values(found) == expected
     here = [ex.worker.split("/")[0] == str(os.getpid()) for ex in found]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from keyplayers._base.seeding import child, generator, seed_sequence
 from keyplayers.errors import InputError
-from keyplayers.seeding import child, generator, seed_sequence
 
 
 def test_an_int_gives_the_same_stream_at_every_call():

@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 import keyplayers as kp
-from keyplayers.parallel import Workers, workers
-from keyplayers.sharing import can_be_sent, share
+from keyplayers._base.parallel import Workers, workers
+from keyplayers._base.sharing import can_be_sent, share
 from tests.toy_explainers import Noisy
 
 THREADS, PROCESSES, ELSEWHERE = Workers(2, True, True), Workers(2, False, True), Workers(2, False, False)

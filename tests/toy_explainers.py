@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from keyplayers import archive
+from keyplayers._base.interrupts import deferred_interrupt
 from keyplayers.explanation import Explanation, structure_columns, structure_to_dict
-from keyplayers.interrupts import deferred_interrupt
 
 archive.CODECS["toy"] = "tests.toy_explainers:from_dict"
 PLAYERS = ("ann", "bob", "cy", 7)

@@ -7,7 +7,7 @@ it. Public names are attached lazily, so that importing the package stays quick.
 
 from typing import TYPE_CHECKING
 
-from ._lazy import attach
+from ._base.lazy import attach
 from ._version import __version__ as __version__
 
 _HOMES = {
@@ -24,21 +24,21 @@ _HOMES = {
     "ConvergenceWarning": ".errors",
     "PrecisionWarning": ".errors",
     "MarkovRandomField": ".mrf.field",
-    "Ball": ".mrf.neighbourhood",
-    "ball": ".mrf.neighbourhood",
+    "Ball": ".mrf.balls",
+    "ball": ".mrf.balls",
     "Explanation": ".explanation",
     "GraphShapley": ".graphshapley.explainer",
     "load": ".archive",
-    "Failure": ".batch",
-    "explain_many": ".batch",
-    "Store": ".store.reader",
-    "open_store": ".store.reader",
-    "BeliefState": ".mrf.beliefs",
-    "belief_propagation": ".mrf.propagation",
+    "Failure": ".batch.run",
+    "explain_many": ".batch.run",
+    "Store": ".batch.store.reader",
+    "open_store": ".batch.store.reader",
+    "BeliefState": ".mrf.inference.beliefs",
+    "belief_propagation": ".mrf.inference.propagation",
     "read_mrf": ".readers",
     "write_mrf": ".readers",
-    "exact_marginals": ".mrf.exact",
-    "treewidth_bound": ".mrf.elimination",
+    "exact_marginals": ".mrf.inference.exact",
+    "treewidth_bound": ".mrf.inference.elimination",
     "chain_field": ".mrf.generators",
     "grid_field": ".mrf.generators",
     "random_field": ".mrf.generators",
@@ -54,8 +54,10 @@ __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from .archive import load as load
-    from .batch import Failure as Failure
-    from .batch import explain_many as explain_many
+    from .batch.run import Failure as Failure
+    from .batch.run import explain_many as explain_many
+    from .batch.store.reader import Store as Store
+    from .batch.store.reader import open_store as open_store
     from .errors import ContradictionError as ContradictionError
     from .errors import ConvergenceWarning as ConvergenceWarning
     from .errors import FileFormatError as FileFormatError
@@ -71,9 +73,8 @@ if TYPE_CHECKING:
     from .explanation import Explanation as Explanation
     from .graphshapley.explainer import GraphShapley as GraphShapley
     from .mcxai.explainer import McXai as McXai
-    from .mrf.beliefs import BeliefState as BeliefState
-    from .mrf.elimination import treewidth_bound as treewidth_bound
-    from .mrf.exact import exact_marginals as exact_marginals
+    from .mrf.balls import Ball as Ball
+    from .mrf.balls import ball as ball
     from .mrf.field import MarkovRandomField as MarkovRandomField
     from .mrf.generators import chain_field as chain_field
     from .mrf.generators import grid_field as grid_field
@@ -81,12 +82,11 @@ if TYPE_CHECKING:
     from .mrf.generators import scale_free_field as scale_free_field
     from .mrf.generators import star_field as star_field
     from .mrf.generators import tree_field as tree_field
-    from .mrf.neighbourhood import Ball as Ball
-    from .mrf.neighbourhood import ball as ball
-    from .mrf.propagation import belief_propagation as belief_propagation
+    from .mrf.inference.beliefs import BeliefState as BeliefState
+    from .mrf.inference.elimination import treewidth_bound as treewidth_bound
+    from .mrf.inference.exact import exact_marginals as exact_marginals
+    from .mrf.inference.propagation import belief_propagation as belief_propagation
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
     from .spaces.protocol import FeatureSpace as FeatureSpace
     from .spaces.tabular import Tabular as Tabular
-    from .store.reader import Store as Store
-    from .store.reader import open_store as open_store

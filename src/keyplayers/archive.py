@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ._base.atomic import replacing
 from .errors import FileFormatError, InputError
 from .explanation import Explanation
-from .writing import replacing
 
 # kind of an explanation -> the function that makes one of its JSON, imported when such a file is met
 CODECS = {
-    "graphshapley": "keyplayers.graphshapley.record:from_dict",
-    "mcxai": "keyplayers.mcxai.reading:explanation_from_dict",
+    "graphshapley": "keyplayers.graphshapley.codec:from_dict",
+    "mcxai": "keyplayers.mcxai.result:explanation_from_dict",
 }
 _FORMAT = "keyplayers explanation"
 _NEWEST = 1  # schema version that this package writes

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from .arrays import Floats
+from ._base.arrays import Floats
+from ._base.frames import make_frame
+from ._base.progress import Progress
+from ._base.seeding import RandomState
 from .errors import InputError, UnknownNameError
-from .frames import make_frame
-from .progress import Progress
-from .seeding import RandomState
 
 if TYPE_CHECKING:
     from os import PathLike

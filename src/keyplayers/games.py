@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from .arrays import Bools, Floats
+from ._base.arrays import Bools, Floats
+from ._base.progress import Progress, Silent
+from ._base.seeding import RandomState, generator
 from .errors import InputError, TooLargeError
-from .progress import Progress, Silent
-from .seeding import RandomState, generator
 
 # Most players for exact values: 2^n worths of 8 bytes each.
 MAX_EXACT_PLAYERS = 22

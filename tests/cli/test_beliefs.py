@@ -271,7 +271,7 @@ def test_ctrl_c_is_one_line_and_status_130(cli, edges, monkeypatch):
     def press(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("keyplayers.mrf.propagation.belief_propagation", press)
+    monkeypatch.setattr("keyplayers.mrf.inference.propagation.belief_propagation", press)
     done = cli("beliefs", edges, *FLAGS)
     assert done.status == 130
     assert done.err == "keyplayers: interrupted\n"

@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 
 import keyplayers as kp
-from keyplayers.graphshapley.game import Game
-from keyplayers.graphshapley.worth import direction_worth, make_worth
-from keyplayers.mrf.neighbourhood import ball
+from keyplayers.graphshapley.game.game import Game
+from keyplayers.graphshapley.game.worth import direction_worth, make_worth
+from keyplayers.mrf.balls import ball
 
 WORTHS = ("symmetric_kl", "neg_cross_entropy", "log_odds", "probability", "contrast")
 

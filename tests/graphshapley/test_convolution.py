@@ -7,9 +7,9 @@ import pytest
 from numpy.polynomial import Polynomial
 
 import keyplayers as kp
-from keyplayers.graphshapley import convolution
-from keyplayers.graphshapley.convolution import convolve_game, why_not
-from keyplayers.graphshapley.enumeration import enumerate_coalitions
+from keyplayers.graphshapley.engines import convolution
+from keyplayers.graphshapley.engines.convolution import convolve_game, why_not
+from keyplayers.graphshapley.engines.enumeration import enumerate_coalitions
 from tests.oracles import hubs
 
 from .balls import WORTHS, make_game, odds, random_field, random_game

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from keyplayers.graphshapley.convolution import convolve_game
-from keyplayers.graphshapley.enumeration import enumerate_coalitions
-from keyplayers.graphshapley.sampling import sample_game
+from keyplayers.graphshapley.engines.convolution import convolve_game
+from keyplayers.graphshapley.engines.enumeration import enumerate_coalitions
+from keyplayers.graphshapley.engines.sampling import sample_game
 
 from .balls import WORTHS, random_game
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.graphshapley import enumeration
-from keyplayers.graphshapley.enumeration import count_coalitions
-from keyplayers.mrf.neighbourhood import ball
-from keyplayers.progress import Deadline, TimeIsUp
+from keyplayers._base.progress import Deadline, TimeIsUp
+from keyplayers.graphshapley.engines import enumeration
+from keyplayers.graphshapley.engines.enumeration import count_coalitions
+from keyplayers.mrf.balls import ball
 from tests.oracles import subtrees
 from tests.random_fields import PlainField, random_plain_field
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.graphshapley.paths import best_paths
-from keyplayers.graphshapley.worth import make_worth
-from keyplayers.mrf.neighbourhood import ball
+from keyplayers.graphshapley.game.paths import best_paths
+from keyplayers.graphshapley.game.worth import make_worth
+from keyplayers.mrf.balls import ball
 from tests.oracles import subtrees
 from tests.random_fields import random_plain_field
 

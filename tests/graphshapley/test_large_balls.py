@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.graphshapley.trimming import trim
-from keyplayers.mrf.neighbourhood import ball
+from keyplayers.graphshapley.game.trimming import trim
+from keyplayers.mrf.balls import ball
 from tests.oracles import hubs
 
 from .balls import odds

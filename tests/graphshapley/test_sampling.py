@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 import keyplayers as kp
-from keyplayers.graphshapley import sampling
-from keyplayers.graphshapley.enumeration import enumerate_coalitions
-from keyplayers.graphshapley.sampling import Sampler, sample_game
-from keyplayers.progress import Silent
+from keyplayers._base.progress import Silent
+from keyplayers.graphshapley.engines import sampling
+from keyplayers.graphshapley.engines.enumeration import enumerate_coalitions
+from keyplayers.graphshapley.engines.sampling import Sampler, sample_game
 
 from .balls import WORTHS, clustered_game, karate_game, make_game, odds, random_game, trap_game
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keyplayers as kp
-from keyplayers.graphshapley import _enumeration_kernels as kernels
-from keyplayers.graphshapley.worth import LOG_ODDS, direction_worth, make_worth, replaces_zero, worth_of
+from keyplayers.graphshapley.engines import _enumeration_kernels as kernels
+from keyplayers.graphshapley.game.worth import LOG_ODDS, direction_worth, make_worth, replaces_zero, worth_of
 from tests.oracles import subtrees
 
 log_weights = st.lists(st.floats(-30, 30), min_size=2, max_size=5)

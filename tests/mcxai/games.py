@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keyplayers.mcxai.game import Board, Game
+from keyplayers.mcxai.game.game import Board, Game
 
 
 def board_of(score, n, *, target=1, max_rows=10_000, **settings):

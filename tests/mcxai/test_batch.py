@@ -14,8 +14,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier
 
 import keyplayers as kp
+from keyplayers._base.progress import Deadline, TimeIsUp
 from keyplayers.archive import explanation_from_dict
-from keyplayers.progress import Deadline, TimeIsUp
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from keyplayers import InputError, McXai, PredictorError, Tabular, UnknownNameError
-from keyplayers.mcxai.reading import explanation_from_dict
+from keyplayers.mcxai.result import explanation_from_dict
 
 
 def p1(rows):

@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import keyplayers as kp
 from keyplayers import InputError, McXai
-from keyplayers.mcxai.reading import explanation_from_dict
+from keyplayers.mcxai.result import explanation_from_dict
 from tests.mcxai.games import random_score, saturating_score
 from tests.oracles.mask_games import shapley_values, smallest_sets
 

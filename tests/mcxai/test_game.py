@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyplayers.mcxai._search_kernels import reward
-from keyplayers.mcxai.game import Board, Game
+from keyplayers.mcxai.game.game import Board, Game
+from keyplayers.mcxai.tree._search_kernels import reward
 from tests.mcxai.games import additive, board_of, game_of
 
 
@@ -122,7 +122,7 @@ def test_the_continuation_masks_its_base_and_what_is_asked():
 
 
 def test_states_along_orders_and_without_players_are_those_of_their_sets(monkeypatch):
-    monkeypatch.setattr("keyplayers.mcxai.game.BLOCK", 4)
+    monkeypatch.setattr("keyplayers.mcxai.game.game.BLOCK", 4)
     rng = np.random.default_rng(0)
     board = board_of(lambda s: 0.9, 9)
     game = Game(board, 1, np.arange(9) == 2)

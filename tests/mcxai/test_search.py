@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyplayers.mcxai import _search_kernels as kernels
-from keyplayers.mcxai.search import Playouts, Rules, graft, play, replay, survey
-from keyplayers.mcxai.surrogate import make_quality
+from keyplayers.mcxai.tree import _search_kernels as kernels
+from keyplayers.mcxai.tree.search import Playouts, Rules, graft, play, replay, survey
+from keyplayers.mcxai.tree.surrogates import make_quality
 from tests.mcxai.games import additive, game_of, random_score
 from tests.oracles.textbook_search import textbook_search
 
@@ -246,5 +246,5 @@ def test_replays_do_not_depend_on_the_blocks_in_which_they_are_drawn(monkeypatch
     game.look(np.array([[bool(s >> p & 1) for p in range(n)] for s in range(0, 2**n, 2)]))
     whole = replay(playouts_of(game), np.random.default_rng(0))
     assert len(np.unique(whole)) > n - 2
-    monkeypatch.setattr("keyplayers.mcxai.search.DRAWS", 20)
+    monkeypatch.setattr("keyplayers.mcxai.tree.search.DRAWS", 20)
     assert np.array_equal(replay(playouts_of(game), np.random.default_rng(0)), whole, equal_nan=True)

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyplayers.mcxai import _set_kernels as kernels
-from keyplayers.mcxai.above import from_above, peel, scatter, thin
-from keyplayers.mcxai.descent import descend
-from keyplayers.mcxai.game import Board, Game
-from keyplayers.mcxai.measures import Measure, deciding, measures_of
-from keyplayers.mcxai.seek import seek_sets
-from keyplayers.mcxai.sets import Seek, in_order
+from keyplayers.mcxai.flip_sets import _set_kernels as kernels
+from keyplayers.mcxai.flip_sets.find import seek_sets
+from keyplayers.mcxai.flip_sets.lazy_greedy import descend
+from keyplayers.mcxai.flip_sets.objectives import Measure, deciding, measures_of
+from keyplayers.mcxai.flip_sets.sets import Seek, in_order
+from keyplayers.mcxai.flip_sets.top_down import from_above, peel, scatter, thin
+from keyplayers.mcxai.game.game import Board, Game
 from tests.mcxai.games import additive, game_of, random_score
 
 

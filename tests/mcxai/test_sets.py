@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyplayers.mcxai import _set_kernels as kernels
-from keyplayers.mcxai.seek import seek_sets
-from keyplayers.mcxai.sets import Seek, in_order, shrink
+from keyplayers.mcxai.flip_sets import _set_kernels as kernels
+from keyplayers.mcxai.flip_sets.find import seek_sets
+from keyplayers.mcxai.flip_sets.sets import Seek, in_order, shrink
 from tests.mcxai.games import additive, game_of, random_score
 from tests.oracles.mask_games import smallest_sets
 

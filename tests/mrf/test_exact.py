@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.mrf.elimination import find_elimination
 from keyplayers.mrf.generators import (
     chain_field,
     grid_field,
@@ -11,6 +10,7 @@ from keyplayers.mrf.generators import (
     star_field,
     tree_field,
 )
+from keyplayers.mrf.inference.elimination import find_elimination
 from tests.oracles.elimination import cheapest_elimination
 from tests.oracles.fields import flood
 from tests.random_fields import random_plain_field

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.mrf import _flooding_kernels as kernels
-from keyplayers.mrf import flooding, propagation
-from keyplayers.mrf.messages import pack, uniform
+from keyplayers.mrf.inference import _flooding_kernels as kernels
+from keyplayers.mrf.inference import flooding, propagation
+from keyplayers.mrf.inference.messages import pack, uniform
 
 pytestmark = pytest.mark.filterwarnings("ignore::keyplayers.ConvergenceWarning")
 

@@ -3,7 +3,7 @@ import datetime
 import pytest
 
 import keyplayers as kp
-from keyplayers.mrf.names import Names
+from keyplayers._base.names import Names
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keyplayers as kp
-from keyplayers.mrf.neighbourhood import ball
+from keyplayers.mrf.balls import ball
 
 from_edges = kp.MarkovRandomField.from_edges
 

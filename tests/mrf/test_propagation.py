@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.mrf import _field_kernels, messages, propagation
+from keyplayers.mrf import _field_kernels
+from keyplayers.mrf.inference import messages, propagation
 from keyplayers.mrf.storage import load_state, same_field, save_state
 
 S = [[0.9, 0.1], [0.1, 0.9]]

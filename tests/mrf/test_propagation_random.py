@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keyplayers as kp
-from keyplayers.mrf import propagation
+from keyplayers.mrf.inference import propagation
 from tests.oracles.fields import enumerate_assignments, flood
 from tests.random_fields import PlainField, random_plain_field
 

@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
+from keyplayers.batch.store import parts
+from keyplayers.batch.store.lock import WriterLock
 from keyplayers.errors import KeyPlayersWarning
-from keyplayers.store import parts
-from keyplayers.store.lock import WriterLock
 from tests.toy_explainers import Noisy
 
 NAMES = [f"acct_{i:03}" for i in range(300)]
 RUN = """
 import sys
 import joblib
-import keyplayers.batch  # what takes long to load
+import keyplayers.batch.run  # what takes long to load
 import keyplayers as kp
 from tests.toy_explainers import Noisy
 names = [f"acct_{i:03}" for i in range(300)]
@@ -121,8 +121,8 @@ def test_the_second_of_two_writers_is_told_and_damages_nothing(tmp_path, whole):
 
 
 def test_readers_see_whole_stores_while_a_writer_merges(tmp_path, monkeypatch):
-    monkeypatch.setattr("keyplayers.rounds._GROWTH", 1.0)
-    monkeypatch.setattr("keyplayers.store.writer._MANY", 4)
+    monkeypatch.setattr("keyplayers.batch.rounds._GROWTH", 1.0)
+    monkeypatch.setattr("keyplayers.batch.store.writer._MANY", 4)
     path = tmp_path / "s"
     kp.explain_many(Noisy(), NAMES[:1], store=path, random_state=1)
     writer = threading.Thread(target=kp.explain_many, args=(Noisy(), NAMES), kwargs={"store": path})
@@ -152,7 +152,7 @@ def test_a_store_is_locked_within_one_process_as_well(tmp_path):
 def test_a_forked_worker_does_not_keep_the_lock_of_its_dead_parent(tmp_path):
     code = """if True:
         import os, sys, time, pathlib
-        from keyplayers.store.lock import WriterLock
+        from keyplayers.batch.store.lock import WriterLock
         with WriterLock(pathlib.Path(sys.argv[1])):
             if os.fork() == 0:
                 print("forked", flush=True)
@@ -326,8 +326,8 @@ def test_a_crash_between_any_two_steps_loses_no_target_and_doubles_none(tmp_path
     class Crash(BaseException):
         pass
 
-    monkeypatch.setattr("keyplayers.store.writer._MANY", 4)
-    monkeypatch.setattr("keyplayers.rounds._GROWTH", 1.0)  # rounds of two targets
+    monkeypatch.setattr("keyplayers.batch.store.writer._MANY", 4)
+    monkeypatch.setattr("keyplayers.batch.rounds._GROWTH", 1.0)  # rounds of two targets
     step = 0
     while True:
         path, left, done = tmp_path / f"s{step}", step, {"steps": 0}

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import keyplayers as kp
+from keyplayers.batch.store import writer
+from keyplayers.batch.store.encoding import DONE, Outcome, encode
+from keyplayers.batch.store.writer import Writer
 from keyplayers.errors import KeyPlayersWarning
-from keyplayers.store import writer
-from keyplayers.store.encoding import DONE, Outcome, encode
-from keyplayers.store.writer import Writer
 from tests.toy_explainers import Choosy, Noisy, toy
 
 MADE_WITH = {"explainer": "x", "settings": {"a": 1}, "fingerprint": "f", "seed": None}
@@ -143,7 +143,7 @@ def test_similar_explanations_are_those_of_dense_cosines(tmp_path, monkeypatch):
     upper = np.triu_indices(40, 1)
     best = np.sort(cosines[upper])[::-1][:25]
     assert best[-1] < 1
-    monkeypatch.setattr("keyplayers.store.views._BLOCK_PAIRS", 100)  # two rows at a time
+    monkeypatch.setattr("keyplayers.batch.store.views._BLOCK_PAIRS", 100)  # two rows at a time
     found = store.similar(k=25)
     assert found["similarity"].to_numpy() == pytest.approx(best)
     for target, other, similarity in found.itertuples(index=False):
@@ -253,7 +253,7 @@ def test_small_parts_are_merged_and_everything_stays(tmp_path, monkeypatch):
     assert all(store[name].values.tobytes() == rng.normal(size=3).tobytes() for name in names)
     assert {p.name for p in (path / "targets").iterdir()} == {p.name for p in (path / "players").iterdir()}
     # a large part is left alone
-    monkeypatch.setattr("keyplayers.store.writer._SMALL_BYTES", 1)
+    monkeypatch.setattr("keyplayers.batch.store.writer._SMALL_BYTES", 1)
     with Writer(path, MADE_WITH) as writer:
         n = len(list((path / "targets").iterdir()))
         writer.merge()

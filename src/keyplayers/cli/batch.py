@@ -14,8 +14,8 @@ import typer
 from .output import print_json, print_table, say, show_progress, write_columns
 
 if TYPE_CHECKING:
+    from ..batch.store.reader import Store
     from ..mrf.field import MarkovRandomField
-    from ..store.reader import Store
 
 # version of the JSON of a batch
 SCHEMA = 1
@@ -117,7 +117,7 @@ def explain_batch(
     targets
         As `explain_many` takes them: names, or the rows of a table.
     """
-    from ..batch import explain_many
+    from ..batch.run import explain_many
 
     prefer: Any = options.prefer
     with _folder(options.store) as folder:
@@ -214,7 +214,7 @@ def rows_of(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    from ..mrf.names import name_to_json
+    from .._base.names import name_to_json
 
     if value is None or isinstance(value, list) or (isinstance(value, float) and not math.isfinite(value)):
         return value if isinstance(value, list) else None

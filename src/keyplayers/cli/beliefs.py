@@ -20,7 +20,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from ..mrf.beliefs import BeliefState
+    from ..mrf.inference.beliefs import BeliefState
 
 # version of the JSON that this command prints
 SCHEMA = 1
@@ -47,10 +47,10 @@ def beliefs(
     quiet: Quiet = False,
 ) -> None:
     """Infer what a Markov random field believes of every variable."""
+    from .._base.atomic import replacing
     from ..errors import InputError
-    from ..mrf.propagation import belief_propagation
+    from ..mrf.inference.propagation import belief_propagation
     from ..mrf.storage import load_state, save_state
-    from ..writing import replacing
 
     suffix = output.suffix.lower() if output else ""
     check_output(output, *TABLES, ".json", ".npz")
@@ -61,7 +61,7 @@ def beliefs(
     mrf = field.load(model)
     with show_progress(quiet) as progress:
         if exact:
-            from ..mrf.exact import exact_marginals
+            from ..mrf.inference.exact import exact_marginals
 
             found = exact_marginals(mrf)
         else:
@@ -79,7 +79,7 @@ def beliefs(
         with replacing(output) as part:
             part.write_text(json.dumps(_as_data(found, None, state), ensure_ascii=False), encoding="utf-8")
     elif output:
-        from ..mrf.beliefs import belief_columns
+        from ..mrf.inference.beliefs import belief_columns
 
         write_columns(belief_columns(found), output)
     if as_json:
@@ -151,7 +151,7 @@ def _print_top(found: "BeliefState", top: int, state: str | None) -> None:
 
 def _as_data(found: "BeliefState", top: int | None, state: str | None) -> dict[str, Any]:
     """The JSON of a run."""
-    from ..mrf.names import name_to_json
+    from .._base.names import name_to_json
 
     mrf = found.mrf
     order = range(mrf.n_variables) if top is None and state is None else _ranking(found, state)[:top]
@@ -180,7 +180,7 @@ def _as_data(found: "BeliefState", top: int | None, state: str | None) -> dict[s
 
 
 def _row(found: "BeliefState", position: int) -> dict[str, Any]:
-    from ..mrf.names import name_to_json
+    from .._base.names import name_to_json
 
     name = found.mrf.names[position]
     row = {"name": name_to_json(name), "belief": found.belief(name).tolist()}

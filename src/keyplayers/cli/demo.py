@@ -7,7 +7,7 @@ import typer
 from .output import print_table
 
 if TYPE_CHECKING:
-    from ..mrf.beliefs import BeliefState
+    from ..mrf.inference.beliefs import BeliefState
 
 # two who know people on both sides
 _EXPLAINED = (8, 2)
@@ -23,9 +23,9 @@ def demo() -> None:
 
 def _beliefs() -> "BeliefState":
     """Two members of the karate club are observed; everybody's faction is inferred."""
-    from .._optional import require
+    from .._base.optional import require
     from ..mrf.field import MarkovRandomField
-    from ..mrf.propagation import belief_propagation
+    from ..mrf.inference.propagation import belief_propagation
     from .beliefs import summary
 
     networkx = require("networkx")
@@ -79,7 +79,7 @@ def _explanations(state: "BeliefState") -> None:
 
 def _digit() -> None:
     """Which strokes carry a digit's class, and which speak for another one."""
-    from .._optional import require
+    from .._base.optional import require
 
     datasets, ensemble = require("sklearn.datasets"), require("sklearn.ensemble")
     from ..mcxai.explainer import McXai

@@ -25,10 +25,10 @@ from .output import (
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
-    from ..graphshapley.game import SubtreeGame
-    from ..mrf.beliefs import BeliefState
+    from ..graphshapley.game.game import SubtreeGame
+    from ..mrf.balls import Ball
     from ..mrf.field import MarkovRandomField
-    from ..mrf.neighbourhood import Ball
+    from ..mrf.inference.beliefs import BeliefState
 
 # version of the JSON that `keyplayers ball` prints; explanations carry their own
 BALL_SCHEMA = 1
@@ -163,8 +163,8 @@ def _find_beliefs(
     progress: Any,
 ) -> "BeliefState":
     from ..errors import InputError
-    from ..mrf.exact import exact_marginals
-    from ..mrf.propagation import belief_propagation
+    from ..mrf.inference.exact import exact_marginals
+    from ..mrf.inference.propagation import belief_propagation
     from ..mrf.storage import load_state
 
     if path is not None and exact:
@@ -180,7 +180,7 @@ def print_players(found: "Explanation[SubtreeGame]", top: int) -> None:
     """The most important players as a table; equal ones share a row. Zeros of an observed target say nothing."""
     import numpy as np
 
-    from ..graphshapley.record import first_of_groups, name_group
+    from ..graphshapley.codec import first_of_groups, name_group
 
     game = found.structure
     if not len(found) or game.target_observed:
@@ -260,9 +260,9 @@ def ball(
     quiet: Quiet = False,
 ) -> None:
     """Measure the ball around a variable: how large is the question who made its belief?"""
-    from ..graphshapley.engines import MAX_ENUMERATED
-    from ..graphshapley.enumeration import count_coalitions
-    from ..mrf.neighbourhood import ball as find_ball
+    from ..graphshapley.engines.choose import MAX_ENUMERATED
+    from ..graphshapley.engines.enumeration import count_coalitions
+    from ..mrf.balls import ball as find_ball
 
     check_output(output, *TABLES)
     mrf = field.load(model)
@@ -295,7 +295,7 @@ def ball(
 
 def _ball_data(found: "Ball", radius: int | None, bounds: tuple[float, float]) -> dict[str, Any]:
     """The JSON of a ball."""
-    from ..mrf.names import name_to_json
+    from .._base.names import name_to_json
 
     finite = [bound if math.isfinite(bound) else None for bound in bounds]
     return {

@@ -26,7 +26,7 @@ from .output import (
 if TYPE_CHECKING:
     from ..explanation import Explanation
     from ..mcxai.explainer import McXai
-    from ..mcxai.reading import GameTrees
+    from ..mcxai.result import GameTrees
 
 
 @takes(batch=BatchOptions)
@@ -96,7 +96,7 @@ def explain_model(
     """Explain what a classifier says of one row, or of many: what carries it, and what speaks against it."""
     from ..errors import InputError
     from ..mcxai.explainer import McXai
-    from ..readers.models import load_predictor
+    from ..models.loading import load_predictor
     from ..spaces.tabular import Tabular
 
     check_output(output, *TABLES, *EXPLANATIONS)
@@ -169,7 +169,7 @@ class _About:
 
     def identity(self) -> tuple[dict[str, Any], str | None]:
         """What decides the numbers."""
-        from ..mrf.names import name_to_json
+        from .._base.names import name_to_json
 
         settings, fingerprint = self.explainer.identity()
         about = None if self.target is None else name_to_json(self.target)
@@ -242,7 +242,7 @@ def cost(found: "Explanation[GameTrees]") -> list[str]:
 
 def _read(path: Path, model: Any, dropped: list[str], array: bool) -> Any:
     """A table as a pandas frame, with the columns that the model was fitted on where it knows them."""
-    from .._optional import require
+    from .._base.optional import require
     from ..errors import FileFormatError, InputError
     from ..readers import suffix
 

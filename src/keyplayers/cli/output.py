@@ -10,9 +10,9 @@ from typing import Any
 
 import typer
 
+from .._base.atomic import replacing
+from .._base.progress import Bar, Progress, Silent
 from ..errors import InputError
-from ..progress import Bar, Progress, Silent
-from ..writing import replacing
 
 # numbers below would show as 0 with four decimals; those below the second are what rounding leaves of a zero
 _SHOWN = 5e-5
@@ -102,7 +102,7 @@ def write_columns(columns: Mapping[str, Any], path: Path) -> None:
     """
     import pyarrow as pa
 
-    from ..frames import make_frame
+    from .._base.frames import make_frame
 
     table: pa.Table = make_frame(columns, "pyarrow")
     suffix = path.suffix.lower()

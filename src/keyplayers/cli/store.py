@@ -11,7 +11,7 @@ from .options import Json, Quiet
 from .output import TOP, print_json, print_table, say, write_columns
 
 if TYPE_CHECKING:
-    from ..store.reader import Store
+    from ..batch.store.reader import Store
 
 store = typer.Typer(help="Look into a folder of explanations.", no_args_is_help=True)
 
@@ -114,14 +114,14 @@ def export(
 
 
 def _open(folder: Path) -> "Store":
-    from ..store.reader import open_store
+    from ..batch.store.reader import open_store
 
     return open_store(folder)
 
 
 def _target(found: "Store", text: str) -> Any:
     """The target that a text means: itself, else the number it spells."""
-    from ..mrf.names import Names
+    from .._base.names import Names
 
     return Names(found.names()).parse(text)
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._base.arrays import Floats, Ints
+from .._base.progress import Progress, Silent
+from .._base.seeding import RandomState
 from .._version import __version__
-from ..arrays import Floats, Ints
 from ..errors import (
     ContradictionError,
     ConvergenceWarning,
@@ -19,20 +21,18 @@ from ..errors import (
     TooLargeError,
 )
 from ..explanation import Explanation
-from ..mrf.beliefs import BeliefState
-from ..mrf.exact import exact_marginals
+from ..mrf.balls import Ball, ball
 from ..mrf.field import MarkovRandomField
-from ..mrf.neighbourhood import Ball, ball
-from ..mrf.propagation import belief_propagation
-from ..progress import Progress, Silent
-from ..seeding import RandomState
-from .engines import METHODS, Request, choose_engine
-from .game import EngineResult, Game, Inference, SubtreeGame
-from .paths import best_paths
-from .record import make_sentence, show_probability
-from .symmetry import player_groups
-from .trimming import trim
-from .worth import Worth, direction_worth, make_worth, worth_of
+from ..mrf.inference.beliefs import BeliefState
+from ..mrf.inference.exact import exact_marginals
+from ..mrf.inference.propagation import belief_propagation
+from .codec import make_sentence, show_probability
+from .engines.choose import METHODS, Request, choose_engine
+from .game.game import EngineResult, Game, Inference, SubtreeGame
+from .game.paths import best_paths
+from .game.symmetry import player_groups
+from .game.trimming import trim
+from .game.worth import Worth, direction_worth, make_worth, worth_of
 
 # A worth that varies by less over all coalitions, in its own unit, while the belief is nearer to certainty than
 # the second number, is saturated: probabilities agree to rounding, and so do values, their differences.
@@ -353,7 +353,7 @@ class GraphShapley:
 
     def _settings(self, random_state: RandomState) -> dict[str, Any]:
         """Only what JSON can hold."""
-        from ..mrf.names import name_to_json
+        from .._base.names import name_to_json
 
         seed = int(random_state) if isinstance(random_state, int | np.integer) else None
         return {

@@ -8,23 +8,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from .._base.arrays import Floats, Ints
+from .._base.progress import Progress, Silent
+from .._base.seeding import RandomState, generator
+from .._base.sharing import fingerprint
 from ..errors import InputError, PredictorError
 from ..explanation import Explanation
-from ..progress import Progress, Silent
-from ..seeding import RandomState, generator
-from ..sharing import fingerprint
+from ..models.predictor import Output, Predictor
 from ..spaces.protocol import FeatureSpace, MaskedInstance
 from ..spaces.tabular import Tabular
-from .game import Board, Game
-from .predictor import Output, Predictor
-from .reading import GameReading, GameTrees
+from .flip_sets.find import seek_sets
+from .flip_sets.sets import Seek, in_order
+from .game.game import Board, Game
+from .game.scorer import Scorer
 from .readout import MAX_SETS, read_game, tell
-from .scorer import Scorer
-from .search import Playouts, Rules, graft, play, replay, survey
-from .seek import seek_sets
-from .sets import Seek, in_order
-from .surrogate import SURROGATES, Surrogate, make_quality
+from .result import GameReading, GameTrees
+from .tree.search import Playouts, Rules, graft, play, replay, survey
+from .tree.surrogates import SURROGATES, Surrogate, make_quality
 
 # Rows that "auto" allows: enough for the smallest sets on every problem of the benchmark, most use far fewer
 ROWS, ROWS_PER_PLAYER, FEW_PLAYERS = 600, 4, 64

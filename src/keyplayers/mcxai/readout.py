@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from .._base.arrays import Floats
 from ..explanation import Explanation
 from ..spaces.protocol import MaskedInstance
-from .game import Board, Game
-from .reading import GameReading, GameTrees
-from .scorer import Scorer
-from .search import Playouts
-from .sets import Seek
+from .flip_sets.sets import Seek
+from .game.game import Board, Game
+from .game.scorer import Scorer
+from .result import GameReading, GameTrees
+from .tree.search import Playouts
 
 # minimal sets that are grafted onto the tree and kept
 MAX_SETS = 20

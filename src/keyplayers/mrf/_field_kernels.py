@@ -2,9 +2,8 @@
 """Kernels that index a graph. Arrays only; see field.py and building.py for the callers."""
 
 import numpy as np
-from numba import njit
 
-kernel = njit(cache=True, nogil=True)
+from .._base.compiled import kernel
 
 
 @kernel

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
+from .._base.arrays import Bools, Floats, Ints
+from .._base.names import Names, plain_name
 from ..errors import ContradictionError, InputError, UnknownNameError
-from .names import Names, plain_name
 
 if TYPE_CHECKING:
-    from .building import EdgesLike, PotentialLike, PriorsLike, StatesLike
+    from .build.assembly import EdgesLike, PotentialLike, PriorsLike, StatesLike
 
 # how many state names a representation or a message shows
 _SHOWN = 6
@@ -119,7 +119,7 @@ class MarkovRandomField:
             Something cannot be used: a prior that is negative, NaN or all zero, a potential whose shape
             does not fit its edge, a missing name, ... The message names the edge or the variable.
         """
-        from .building import build_field
+        from .build.assembly import build_field
 
         return build_field(
             edges,
@@ -340,7 +340,7 @@ class MarkovRandomField:
             weights = np.full(len(names), -np.inf)
             weights[self.state_index(name, given)] = 0.0
             return weights
-        from .building import log_weights
+        from .build.assembly import log_weights
 
         weights = log_weights(given, f"the evidence of variable {name!r}")
         if weights.shape != (len(names),):

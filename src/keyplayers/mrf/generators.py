@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from .._base.arrays import Floats, Ints
+from .._base.seeding import RandomState, generator
 from ..errors import InputError
-from ..seeding import RandomState, generator
 from .field import MarkovRandomField
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Ints
+from .._base.arrays import Ints
+from .._base.atomic import replacing
+from .._base.names import Names, name_from_json, name_to_json
 from ..errors import FileFormatError, InputError
-from ..writing import replacing
-from .beliefs import BeliefState
 from .field import MarkovRandomField
-from .messages import Messages, uniform
-from .names import Names, name_from_json, name_to_json
-from .propagation import Done, MessageOrigin
+from .inference.beliefs import BeliefState
+from .inference.messages import Messages, uniform
+from .inference.propagation import Done, MessageOrigin
 
 # version of the layout of fields and states
 _VERSION = 1

@@ -6,8 +6,8 @@ from os import PathLike, fspath
 from pathlib import PurePath
 from typing import Any
 
+from .._base.frames import is_frame
 from ..errors import FileFormatError, InputError
-from ..frames import is_frame
 from ..mrf.field import MarkovRandomField
 
 # suffix (without .gz) -> module and function that reads such a file

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from .._base.arrays import Floats
+from .._base.names import Names
 from ..errors import FileFormatError, UnknownNameError
+from ..mrf.build.priors import PriorTable, prior_table
 from ..mrf.field import MarkovRandomField
-from ..mrf.names import Names
-from ..mrf.tables import PriorTable, prior_table
 from .tables import names_from_text, numbers_from_text, read_table
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from ..arrays import Ints
+from .._base.arrays import Ints
 from ..errors import InputError
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any, Protocol
 
-from ..arrays import Bools, Ints
+from .._base.arrays import Bools, Ints
 
 
 class MaskedInstance(Protocol):

@@ -11,9 +11,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from ..arrays import Bools, Ints, Objects
+from .._base.arrays import Bools, Ints, Objects
+from .._base.frames import column_labels, is_frame, read_frame
 from ..errors import InputError
-from ..frames import column_labels, is_frame, read_frame
 from .columns import frame_like, held_columns, missing, stack, with_dtypes
 
 STRATEGIES = ("mean", "median", "most_frequent", "missing", "background")

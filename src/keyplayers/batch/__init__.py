@@ -1,0 +1,1 @@
+"""Many targets: `explain_many` and the store."""

@@ -1,0 +1,266 @@
+"""`SubtreeGame` as a table, as JSON and in words."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Floats
+from .._base.names import name_from_json, name_to_json
+from ..errors import UnknownNameError
+from ..explanation import Explanation, structure_columns, structure_to_dict, structure_value
+from .game.game import Inference, SubtreeGame
+
+# version of the JSON of one explanation
+SCHEMA = 1
+# how many players the sentence names
+_NAMED = 3
+# A player is named while its value is at least this share of the largest.
+_WORTH_NAMING = 0.1
+# Values below say nothing: propagation stops at changes of that size.
+_ROUNDING = 1e-9
+
+
+def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats, game: SubtreeGame) -> str:
+    """The explanation in plain words."""
+    best = int(game.belief.argmax())
+    belief = (
+        f"The field believes that {target} is {_state(game.states[best])} ({show_probability(game.belief[best])})"
+    )
+    if game.target_observed:
+        return f"{belief}, because that was observed; nothing else can change it."
+    doubt = _doubt(game, best)
+    if not players:
+        reach = "connected with it" if game.radius is None else f"within {_hops(game.radius)}"
+        return f"{belief}{doubt}; no other variable is {reach}."
+    if game.partial:
+        doubt += " (stopped early: from the coalitions seen so far)"
+    if game.saturated:
+        return f"{belief}{doubt}. It is so sure that {game.worth} cannot tell players apart; ask for log_odds."
+    sizes = np.nan_to_num(np.abs(values))
+    largest = sizes.max()
+    if largest <= _ROUNDING and np.nan_to_num(np.abs(game.direction)).max() <= _ROUNDING:
+        reach = "" if game.radius is None else f" within {_hops(game.radius)}"
+        return f"{belief}{doubt}. No other variable{reach} makes a difference."
+    firsts = first_of_groups(game)
+    named = [i for i in firsts[:_NAMED] if sizes[i] >= _WORTH_NAMING * largest]
+    parts = [_player(players, i, game) for i in named]
+    return f"{belief}{doubt}. What weighs most: {'; '.join(parts)}."
+
+
+def _doubt(game: SubtreeGame, state: int) -> str:
+    """What inference was explained, where it is not exact."""
+    if game.inference.exact:
+        return ""
+    if not game.inference.converged:
+        return ", though propagation did not converge"
+    exact = game.inference.exact_belief
+    said = "" if exact is None else f"; exactly it is {show_probability(exact[state])}"
+    return f", by propagation on a graph with cycles{said}"
+
+
+def first_of_groups(game: SubtreeGame) -> list[int]:
+    """Position of the first player of every group of equal ones, in their order."""
+    firsts: list[int] = sorted(np.unique(game.groups, return_index=True)[1].tolist())
+    return firsts
+
+
+def name_group(players: Sequence[Hashable], i: int, game: SubtreeGame) -> str:
+    """Player i, or the group that it stands for."""
+    n_equal = len(game.equal_to(i))
+    if n_equal == 1:
+        return str(players[i])
+    return f"{n_equal:,} equal {'neighbours' if game.distances[i] == 1 else 'players'} such as {players[i]}"
+
+
+def _player(players: Sequence[Hashable], i: int, game: SubtreeGame) -> str:
+    through = [str(step) for step in game.paths[i][1:-1]]
+    reached = f", reached through {' and '.join(through)}" if through else ""
+    direction = game.direction[i]
+    name = name_group(players, i, game)
+    if not abs(direction) > _ROUNDING:
+        return f"{name}{reached}"
+    return f"{name}{reached} ({'for it' if direction > 0 else 'against it'})"
+
+
+def _hops(radius: int) -> str:
+    return "1 hop" if radius == 1 else f"{radius} hops"
+
+
+def _state(state: Hashable) -> str:
+    return state if isinstance(state, str) else f"in state {state}"
+
+
+def show_probability(p: float) -> str:
+    """A probability in words: 0.99996 is not 1.00."""
+    if p == 1:
+        return "1"
+    digits = 2 if 0.005 < p < 0.995 else min(max(math.ceil(-math.log10(max(1 - p, 1e-12))) + 1, 2), 12)
+    return f"{p:.{digits}f}"
+
+
+@structure_columns.register
+def _columns(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
+    return {
+        "probabilistic": game.probabilistic,
+        "topological": game.topological,
+        "direction": game.direction,
+        "error_bound": game.error_bounds,
+        "distance": game.distances,
+        "log10_coalitions": game.log10_player_coalitions,
+        "path": [" - ".join(str(name) for name in path) for path in game.paths],
+        "group": game.groups,
+    }
+
+
+@structure_value.register
+def _value(game: SubtreeGame, explanation: Explanation[Any], name: Hashable) -> float:
+    """A variable outside the ball belongs to no coalition; the target is no player."""
+    if game.field_names is not None and name in game.field_names and name != explanation.target:
+        return 0.0
+    raise UnknownNameError(f"no player {name!r} among the {len(explanation)} of this explanation")
+
+
+@structure_to_dict.register
+def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
+    """JSON of one field explanation, see docs/json.md."""
+    columns = {
+        "name": [name_to_json(name) for name in explanation.players],
+        "value": _numbers(explanation.values),
+        "std_error": _numbers(explanation.std_errors),
+        "error_bound": _numbers(game.error_bounds),
+        "probabilistic": _numbers(game.probabilistic),
+        "topological": _numbers(game.topological),
+        "direction": _numbers(game.direction),
+        "distance": game.distances.tolist(),
+        "log10_coalitions": _numbers(game.log10_player_coalitions),
+        "path": [[name_to_json(step) for step in path] for path in game.paths],
+        "group": game.groups.tolist(),
+    }
+    lower, upper = game.log10_coalition_bounds
+    return {
+        "schema": SCHEMA,
+        "kind": "graphshapley",
+        "target": name_to_json(explanation.target),
+        "states": [name_to_json(state) for state in game.states],
+        "belief": game.belief.tolist(),
+        "log_belief": _numbers(game.log_belief),
+        "worth": game.worth,
+        "worth_states": [name_to_json(state) for state in game.worth_states],
+        "unit": game.unit,
+        "quantity": explanation.quantity,
+        "direction_unit": game.direction_unit,
+        "direction_state": name_to_json(game.direction_state),
+        "engine": game.engine,
+        "engine_reason": game.engine_reason,
+        "inference": {
+            "schedule": game.inference.schedule,
+            "converged": game.inference.converged,
+            "exact": game.inference.exact,
+            "sweeps": game.inference.sweeps,
+            "exact_belief": None if game.inference.exact_belief is None else game.inference.exact_belief.tolist(),
+        },
+        "ball": {
+            "radius": game.radius,
+            "n_variables": game.n_variables,
+            "n_edges": game.n_edges,
+            "n_dropped": game.n_dropped,
+            "log10_coalitions": None if game.log10_coalitions is None else _number(game.log10_coalitions),
+            "log10_coalitions_at_least": _number(lower),
+            "log10_coalitions_at_most": _number(upper),
+        },
+        "saturated": game.saturated,
+        "meets_zero": game.meets_zero,
+        "partial": game.partial,
+        "target_observed": game.target_observed,
+        "worth_alone": game.worth_alone,
+        "worth_ball": game.worth_ball,
+        "n_evaluations": explanation.n_evaluations,
+        "sentence": explanation.sentence,
+        "players": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        "diagnostics": game.diagnostics,
+        "settings": dict(explanation.settings),
+        "seed": explanation.settings.get("seed"),
+        "version": explanation.settings.get("version"),
+    }
+
+
+def from_dict(data: Mapping[str, Any]) -> Explanation[SubtreeGame]:
+    """The explanation that `to_dict` wrote. It has no ball, no table of coalitions and no field any more."""
+    players = data["players"]
+
+    def column(key: str) -> Floats:
+        return np.array([np.nan if row[key] is None else row[key] for row in players], dtype=np.float64)
+
+    how, around = data["inference"], data["ball"]
+    log_belief = [-np.inf if value is None else value for value in data["log_belief"]]
+    exact = how["exact_belief"]
+    bounds = [-np.inf if around[key] is None else around[key] for key in _BOUNDS]
+    game = SubtreeGame(
+        states=tuple(name_from_json(state) for state in data["states"]),
+        belief=np.array(data["belief"], dtype=np.float64),
+        log_belief=np.array(log_belief, dtype=np.float64),
+        worth=data["worth"],
+        worth_states=tuple(name_from_json(state) for state in data["worth_states"]),
+        unit=data["unit"],
+        probabilistic=column("probabilistic"),
+        topological=column("topological"),
+        direction=column("direction"),
+        direction_unit=data["direction_unit"],
+        direction_state=name_from_json(data["direction_state"]),
+        error_bounds=column("error_bound"),
+        distances=np.array([row["distance"] for row in players], dtype=np.int64),
+        paths=tuple(tuple(name_from_json(step) for step in row["path"]) for row in players),
+        log10_player_coalitions=column("log10_coalitions"),
+        engine=data["engine"],
+        engine_reason=data["engine_reason"],
+        radius=around["radius"],
+        ball=None,
+        n_variables=around["n_variables"],
+        n_edges=around["n_edges"],
+        log10_coalitions=bounds[0] if bounds[0] == bounds[1] else None,
+        log10_coalition_bounds=(bounds[0], bounds[1]),
+        saturated=data["saturated"],
+        meets_zero=data["meets_zero"],
+        partial=data["partial"],
+        target_observed=data["target_observed"],
+        worth_alone=data["worth_alone"],
+        worth_ball=data["worth_ball"],
+        inference=Inference(
+            schedule=how["schedule"],
+            converged=how["converged"],
+            exact=how["exact"],
+            sweeps=how["sweeps"],
+            exact_belief=None if exact is None else np.array(exact, dtype=np.float64),
+        ),
+        groups=np.array([row.get("group", i) for i, row in enumerate(players)], dtype=np.int64),
+        n_dropped=around.get("n_dropped", 0),
+        diagnostics=data["diagnostics"],
+    )
+    return Explanation(
+        kind="graphshapley",
+        target=name_from_json(data["target"]),
+        players=tuple(name_from_json(row["name"]) for row in players),
+        values=column("value"),
+        std_errors=column("std_error"),
+        quantity=data["quantity"],
+        unit=data["unit"],
+        n_evaluations=data["n_evaluations"],
+        sentence=data["sentence"],
+        structure=game,
+        settings=data["settings"],
+    )
+
+
+_BOUNDS = ("log10_coalitions_at_least", "log10_coalitions_at_most")
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    return [_number(value) for value in values.tolist()]
+
+
+def _number(value: Any) -> float | None:
+    """A number as JSON can hold it: null where it is not known, or the logarithm of zero."""
+    number = float(value)
+    return number if math.isfinite(number) else None

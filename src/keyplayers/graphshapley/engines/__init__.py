@@ -1,0 +1,1 @@
+"""The engines, each of which plays the whole game."""

@@ -1,0 +1,1 @@
+"""The game: the ball, its coalitions, and what they are worth."""

@@ -1,0 +1,1 @@
+"""The search for the smallest sets that end a game."""

@@ -1,0 +1,111 @@
+# mypy: ignore-errors
+"""Kernels of the board: which states are known, and what the model said of them. Arrays only; see game.py."""
+
+import numpy as np
+
+from ..._base.compiled import kernel
+
+
+@kernel
+def find(packed, held, n_held, slots):
+    """Index of each packed state [B, W] among those held [M, W]; new ones get the next numbers.
+
+    slots [H] hash table of indices, H a power of two above M, -1: empty. Writes: held and slots where a state is
+    new. Returns: indices [B], rows of `packed` that are new.
+    """
+    n_states, width = packed.shape
+    found = np.empty(n_states, dtype=np.int64)
+    fresh = np.empty(n_states, dtype=np.int64)
+    n_fresh = 0
+    for b in range(n_states):
+        slot = _slot(packed[b], held, slots)
+        if slots[slot] < 0:
+            index = n_held + n_fresh
+            slots[slot] = index
+            for w in range(width):
+                held[index, w] = packed[b, w]
+            fresh[n_fresh] = b
+            n_fresh += 1
+        found[b] = slots[slot]
+    return found, fresh[:n_fresh]
+
+
+@kernel
+def _slot(state, held, slots):
+    """Where a state stands in the table, or the empty place where it belongs."""
+    # FNV-1a over the bytes, high bits folded in
+    code = np.uint64(14695981039346656037)
+    for byte in state:
+        code = (code ^ np.uint64(byte)) * np.uint64(1099511628211)
+    code ^= code >> np.uint64(29)
+    last = len(slots) - 1
+    slot = np.int64(code & np.uint64(last))
+    while slots[slot] >= 0:
+        other = held[slots[slot]]
+        same = True
+        for w in range(len(state)):
+            if other[w] != state[w]:
+                same = False
+                break
+        if same:
+            break
+        slot = (slot + 1) & last
+    return slot
+
+
+@kernel
+def forget(held, start, stop, slots):
+    """Take the states start .. stop - 1, which were entered last, out of the table."""
+    # linear probing: in reverse, each one leaves the table as it was before it came
+    for index in range(stop - 1, start - 1, -1):
+        slots[_slot(held[index], held, slots)] = -1
+
+
+@kernel
+def enter_all(held, n_held, slots):
+    """Fill an empty table with all states held."""
+    for index in range(n_held):
+        slots[_slot(held[index], held, slots)] = index
+
+
+@kernel
+def judge(probabilities, start, stop, target, multilabel, p_target, p_other, predicted):
+    """Read the target's probability, that of the best other class and the class off states start .. stop - 1.
+
+    probabilities [M, K]. Writes: p_target, p_other, predicted [M].
+    """
+    for i in range(start, stop):
+        p = probabilities[i, target]
+        p_target[i] = p
+        if multilabel:
+            p_other[i] = 1 - p
+            predicted[i] = target if p > 0.5 else -1
+            continue
+        best = 0
+        other = 0.0
+        for k in range(probabilities.shape[1]):
+            if probabilities[i, k] > probabilities[i, best]:
+                best = k
+            if k != target and probabilities[i, k] > other:
+                other = probabilities[i, k]
+        p_other[i] = other
+        predicted[i] = best
+
+
+@kernel
+def count(found, states, predicted, target, sign, counted, n_seen, smallest_end):
+    """Count states [B, n] that a game looks at, -1: not seen, once each.
+
+    Writes: counted [M], n_seen [n + 1] by size. Returns: size of the smallest state so far that ends the game.
+    """
+    for b in range(len(found)):
+        index = found[b]
+        if index >= 0 and not counted[index]:
+            counted[index] = True
+            size = 0
+            for masked in states[b]:
+                size += masked
+            n_seen[size] += 1
+            if (predicted[index] == target) != (sign == 1) and size < smallest_end:
+                smallest_end = size
+    return smallest_end

@@ -1,0 +1,1 @@
+"""Monte Carlo tree search: select, expand, roll out, back up."""

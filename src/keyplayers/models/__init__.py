@@ -1,0 +1,1 @@
+"""Users' models behind one face, and where they are loaded from."""

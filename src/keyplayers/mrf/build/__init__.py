@@ -1,0 +1,1 @@
+"""Whatever people bring, made into the arrays of a field."""

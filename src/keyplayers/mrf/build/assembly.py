@@ -1,0 +1,247 @@
+"""From tables of edges, priors and potentials to the frozen arrays of a field."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..._base.arrays import Floats, Ints
+from ..._base.names import Names, check_name, plain_name
+from ...errors import InputError
+from ..field import MarkovRandomField
+from .edges import EdgeTable, read_edges
+from .potentials import PotentialTable, homophily_table, read_potentials
+from .priors import PriorTable, in_state_order, log_weights, read_priors
+
+__all__ = ["EdgesLike", "PotentialLike", "PriorsLike", "StatesLike", "build_field", "log_weights"]
+
+EdgesLike: TypeAlias = Any  # array, sequence of pairs, or a data frame of any library
+PriorsLike: TypeAlias = Any  # array, sequence of rows, mapping, or a data frame
+PotentialLike: TypeAlias = Any  # array, sequence of arrays, or mapping
+StatesLike: TypeAlias = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
+
+# state count where neither priors nor states nor potentials say one
+_DEFAULT_N_STATES = 2
+
+
+def build_field(
+    edges: EdgesLike,
+    *,
+    priors: PriorsLike | None,
+    log_priors: PriorsLike | None,
+    potential: PotentialLike | None,
+    log_potential: PotentialLike | None,
+    homophily: float | None,
+    edge_weights: Any,
+    edge_types: Sequence[Hashable] | None,
+    states: StatesLike | None,
+    duplicates: str,
+    self_loops: str,
+    missing_priors: str,
+    n_variables: int | None,
+    names: Sequence[Hashable] | None,
+) -> MarkovRandomField:
+    """See `MarkovRandomField.from_edges`."""
+    _one_of("duplicates", duplicates, ("error", "merge", "multiply"))
+    _one_of("self_loops", self_loops, ("error", "drop"))
+    _one_of("missing_priors", missing_priors, ("uniform", "error"))
+    if priors is not None and log_priors is not None:
+        raise InputError("give priors or log_priors, not both")
+    n_given = sum(given is not None for given in (potential, log_potential, homophily))
+    if n_given > 1:
+        raise InputError("give one of potential, log_potential and homophily, not several")
+    if edge_weights is not None and homophily is None:
+        raise InputError("edge_weights go with homophily")
+
+    prior_table = read_priors(priors if log_priors is None else log_priors, log_domain=log_priors is not None)
+    if states is not None and not isinstance(states, Sequence | Mapping):
+        try:
+            states = list(states)
+        except TypeError:
+            raise InputError(f"states must be a list of names, or {{name: list}}, got {states!r}") from None
+    if prior_table is not None and states is not None:
+        prior_table = in_state_order(prior_table, states)
+    typed = isinstance(potential if log_potential is None else log_potential, Mapping)
+    if names is not None:
+        names = Names(names)
+        if n_variables not in (None, len(names)):
+            raise InputError(f"there are {len(names)} names, but n_variables={n_variables}")
+    table = read_edges(
+        edges,
+        prior_table,
+        typed=typed,
+        types=edge_types,
+        weights=edge_weights,
+        n_variables=n_variables,
+        names=names,
+    )
+    if len(table.ends) and not n_given:
+        raise InputError("an edge needs a potential: give potential, log_potential or homophily")
+    table = _drop_self_loops(table, self_loops)
+
+    if homophily is not None:
+        n_states = _count_states(table, prior_table, None, states)
+        potentials = homophily_table(homophily, table, n_states)
+    else:
+        given = potential if log_potential is None else log_potential
+        potentials = read_potentials(given, table, log_domain=log_potential is not None)
+        n_states = _count_states(table, prior_table, potentials, states)
+    _check_shapes(table, potentials, n_states)
+    ends, potentials = _join_duplicates(table, potentials, duplicates)
+
+    return MarkovRandomField(
+        names=table.names,
+        n_states=n_states,
+        log_priors=_fill_priors(table, prior_table, n_states, missing_priors),
+        edges=ends,
+        potential_index=potentials.index,
+        potential_shapes=potentials.shapes,
+        log_potentials=potentials.flat,
+        state_names=_name_states(table.names, n_states, states, prior_table),
+    )
+
+
+def _one_of(option: str, given: str, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        raise InputError(f"{option} must be one of {', '.join(allowed)}, got {given!r}")
+
+
+def _drop_self_loops(table: EdgeTable, self_loops: str) -> EdgeTable:
+    loops = table.ends[:, 0] == table.ends[:, 1]
+    if not loops.any():
+        return table
+    if self_loops == "error":
+        raise InputError(
+            f"{table.describe(int(loops.argmax()))} joins a variable to itself "
+            f"({int(loops.sum())} such edges); self_loops='drop' leaves them out"
+        )
+    return table.select(~loops)
+
+
+def _count_states(
+    table: EdgeTable,
+    priors: PriorTable | None,
+    potentials: PotentialTable | None,
+    states: StatesLike | None,
+) -> Ints:
+    """[N] state counts: what priors say, else the names of the states, else the potentials."""
+    n_states = np.zeros(len(table.names), dtype=np.int32)
+    if priors is not None:
+        n_states[: len(priors)] = priors.n_states
+    if isinstance(states, Mapping):
+        for name, own in states.items():
+            position = table.names.find(name)
+            if n_states[position] in (0, len(own)):
+                n_states[position] = len(own)
+    elif states is not None:
+        n_states[n_states == 0] = len(states)
+    if potentials is not None and (n_states == 0).any() and len(table.ends):
+        shapes = potentials.shapes[potentials.index]
+        told = np.zeros_like(n_states)
+        np.maximum.at(told, table.ends[:, 0], shapes[:, 0])
+        np.maximum.at(told, table.ends[:, 1], shapes[:, 1])
+        n_states = np.where(n_states == 0, told, n_states)
+    silent = n_states == 0
+    if silent.any():
+        known = np.unique(n_states[~silent])
+        if len(known) > 1:
+            name = table.names[int(silent.argmax())]
+            raise InputError(f"nothing says how many states variable {name!r} has: give it a prior")
+        n_states[silent] = known[0] if len(known) else _DEFAULT_N_STATES
+    return n_states
+
+
+def _check_shapes(table: EdgeTable, potentials: PotentialTable, n_states: Ints) -> None:
+    """Refuse potentials whose shape does not fit their edge; nothing is transposed silently."""
+    if not len(table.ends):
+        return
+    if (potentials.shapes == n_states[0]).all() and (n_states == n_states[0]).all():
+        return  # the common case, without a look at every edge
+    counts = n_states[table.ends]
+    wrong = (counts != potentials.shapes[potentials.index]).any(axis=1)
+    if not wrong.any():
+        return
+    e = int(wrong.argmax())
+    rows, columns = potentials.shapes[potentials.index[e]]
+    a, b = (table.names[int(end)] for end in table.ends[e])
+    raise InputError(
+        f"{table.describe(e)}: the potential has shape {rows}×{columns}, but {a!r} has {counts[e, 0]} states "
+        f"and {b!r} has {counts[e, 1]}; rows belong to the first end"
+    )
+
+
+def _join_duplicates(table: EdgeTable, potentials: PotentialTable, duplicates: str) -> tuple[Ints, PotentialTable]:
+    from .._field_kernels import first_duplicate
+
+    n_variables = len(table.names)
+    first, twin = first_duplicate(table.ends, n_variables)
+    if twin < 0:
+        return table.ends, potentials
+    if duplicates == "error":
+        raise InputError(
+            f"{table.describe(int(first))} and {table.describe(int(twin))} join the same variables; "
+            "duplicates='merge' keeps one where their potentials are equal, "
+            "'multiply' multiplies the potentials"
+        )
+    low, high = table.ends.min(axis=1).astype(np.int64), table.ends.max(axis=1)
+    _, firsts, group = np.unique(low * n_variables + high, return_index=True, return_inverse=True)
+    flipped = table.ends[:, 0] != table.ends[firsts[group], 0]
+    if duplicates == "merge":
+        unequal = potentials.unequal(firsts[group], flipped)
+        if unequal.any():
+            e = int(unequal.argmax())
+            raise InputError(
+                f"{table.describe(int(firsts[group[e]]))} and {table.describe(e)} join the same variables "
+                "with different potentials; duplicates='merge' keeps equal ones only, 'multiply' multiplies them"
+            )
+        kept = potentials.select(np.sort(firsts))
+    else:
+        kept = potentials.multiply(firsts, group, flipped)
+    return table.ends[np.sort(firsts)], kept
+
+
+def _fill_priors(table: EdgeTable, priors: PriorTable | None, n_states: Ints, missing: str) -> Floats:
+    n_given = 0 if priors is None else len(priors)
+    if missing == "error" and n_given < len(table.names):
+        raise InputError(
+            f"variable {table.names[n_given]!r} stands in the edges but has no prior "
+            f"({len(table.names) - n_given} such variables); missing_priors='uniform' gives them uniform ones"
+        )
+    uniform = np.zeros(int(n_states[n_given:].sum()))
+    return uniform if priors is None else np.concatenate([priors.log_rows, uniform])
+
+
+def _name_states(
+    names: Names, n_states: Ints, states: StatesLike | None, priors: PriorTable | None
+) -> Mapping[int, tuple[Hashable, ...]] | tuple[Hashable, ...] | None:
+    if states is None and priors is not None and priors.state_names is not None:
+        states = priors.state_names
+    if states is None:
+        return None
+    if isinstance(states, Mapping):
+        own = {names.find(name): _state_names(given, f"variable {name!r}") for name, given in states.items()}
+        for position, given in own.items():
+            _check_state_count(given, int(n_states[position]), names[position])
+        return own
+    common = _state_names(states, "every variable")
+    different = n_states != len(common)
+    if different.any():
+        position = int(different.argmax())
+        _check_state_count(common, int(n_states[position]), names[position])
+    return common
+
+
+def _state_names(given: Sequence[Hashable], whose: str) -> tuple[Hashable, ...]:
+    if isinstance(given, str):
+        raise InputError(f"the states of {whose} must be a list of names, got the text {given!r}")
+    names = tuple(plain_name(name) for name in given)
+    for i, name in enumerate(names):
+        check_name(name, f"state {i} of {whose}")
+    if len(set(names)) != len(names):
+        raise InputError(f"the states of {whose} must have distinct names, got {names}")
+    return names
+
+
+def _check_state_count(given: tuple[Hashable, ...], n_states: int, name: Hashable) -> None:
+    if len(given) != n_states:
+        raise InputError(f"variable {name!r} has {n_states} states, but {len(given)} names were given: {given}")

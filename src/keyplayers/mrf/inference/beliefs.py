@@ -1,0 +1,179 @@
+"""`BeliefState`: what inference knows when it stops, and what can be read off it."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..._base.arrays import Floats, Ints
+from ..._base.frames import make_frame
+from ...errors import InputError
+from ..field import MarkovRandomField
+
+# where an exact check is offered: so many edges, and so many numbers in the tables it would fill
+_CHEAP_EDGES = 20_000
+_CHEAP_ENTRIES = 2**22
+
+
+class Origin(Protocol):
+    """Where beliefs come from: messages of belief propagation, or a calibrated clique tree."""
+
+    @property
+    def log_partition(self) -> float:
+        """log Z in nats, exact or an approximation."""
+
+    def edge_belief(self, slot: int) -> Floats:
+        """[K_sender, K_receiver] belief of both ends of a directed edge."""
+
+    def mode(self) -> Ints:
+        """[N] a most likely assignment."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefState:
+    """Beliefs of all variables, and how they were found."""
+
+    mrf: MarkovRandomField
+    log_beliefs: Floats  # [sum of K] log b in nats, variable after variable; -inf is an exact zero
+    origin: Origin
+    schedule: str  # "two-pass", "flooding", "sequential", "residual"; "exact" for exact marginals
+    converged: bool
+    exact: bool  # whether the beliefs are the marginals (forests, exact inference)
+    residuals: Floats = field(default_factory=lambda: np.zeros(0))  # [sweeps] largest change of a probability
+    log_residuals: Floats = field(default_factory=lambda: np.zeros(0))  # [sweeps] ... of a log ratio, in nats
+    damping: float = 0.0
+    max_product: bool = False
+    tolerance: float = 0.0  # on `log_residuals`
+    start: str = "cold"  # "cold": uniform messages; "warm": those of another state
+
+    @property
+    def n_sweeps(self) -> int:
+        """How many sweeps were made: rounds in which every variable that took part sent once."""
+        return len(self.residuals)
+
+    @property
+    def log_partition(self) -> float:
+        """log Z in nats: the Bethe approximation, exact on forests.
+
+        After max-product it is the log weight of the best assignment instead.
+
+        References
+        ----------
+        Yedidia, Freeman and Weiss, IEEE Trans. Inf. Theory 51 (2005), doi:10.1109/TIT.2005.850085, eq. 37.
+        """
+        return self.origin.log_partition
+
+    @cached_property
+    def beliefs(self) -> Any:
+        """Probabilities: an array [N, K], or a list of N arrays where state counts differ."""
+        flat = np.exp(self.log_beliefs)
+        k = self.mrf.uniform_n_states
+        if k is not None:
+            return flat.reshape(-1, k)
+        return np.split(flat, self.mrf.offsets[1:-1]) if self.mrf.n_variables else np.zeros((0, 0))
+
+    def belief(self, name: Hashable) -> Floats:
+        """[K] probabilities of one variable's states.
+
+        Raises
+        ------
+        UnknownNameError
+            No variable is called so.
+        """
+        return np.exp(self.log_belief(name))
+
+    def log_belief(self, name: Hashable) -> Floats:
+        """[K] log probabilities of one variable's states, in nats."""
+        position = self.mrf.index(name)
+        return self.log_beliefs[self.mrf.offsets[position] : self.mrf.offsets[position + 1]]
+
+    def edge_belief(self, a: Hashable, b: Hashable) -> Floats:
+        """[K_a, K_b] probabilities of two neighbours' states together.
+
+        Raises
+        ------
+        UnknownNameError
+            A variable or the edge does not exist.
+        """
+        return self.origin.edge_belief(self.mrf.find_slot(a, b))
+
+    def map(self) -> dict[Hashable, Hashable]:
+        """A jointly most likely assignment: variable to state.
+
+        Exact on forests and after `exact_marginals`; elsewhere what max-product finds. Not the same as
+        `most_likely_states`: the most likely state of each variable may not go together.
+        """
+        return self._named(self.origin.mode())
+
+    def most_likely_states(self) -> dict[Hashable, Hashable]:
+        """The most likely state of each variable by itself (ties: the first)."""
+        offsets = self.mrf.offsets
+        k = self.mrf.uniform_n_states
+        if k is not None:
+            best = self.log_beliefs.reshape(-1, k).argmax(axis=1)
+        else:
+            best = np.array([self.log_beliefs[a:b].argmax() for a, b in pairwise(offsets)])
+        return self._named(best)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """One row per variable: name and one column per state, with its probability.
+
+        Where state counts or state names differ: one row per variable and state (name, state, belief).
+
+        Parameters
+        ----------
+        backend
+            "pandas", "polars" or "pyarrow".
+        """
+        return make_frame(belief_columns(self), backend)
+
+    @cached_property
+    def caveat(self) -> str:
+        """How far the beliefs can be trusted, in one sentence; empty where they are exact."""
+        if self.exact:
+            return ""
+        if not self.converged:
+            return "not converged: do not rely on these numbers"
+        from .elimination import treewidth_bound
+
+        bound = treewidth_bound(self.mrf, max_entries=_CHEAP_ENTRIES) if self.mrf.n_edges <= _CHEAP_EDGES else None
+        check = (
+            f"; exact_marginals can check them (treewidth {bound.width})" if bound and not bound.exceeded else ""
+        )
+        return f"the graph has cycles, so these are approximations{check}"
+
+    def _named(self, chosen: Ints) -> dict[Hashable, Hashable]:
+        mrf = self.mrf
+        return {name: mrf.states_at(i)[int(chosen[i])] for i, name in enumerate(mrf.names)}
+
+    def __repr__(self) -> str:
+        how = "exact" if self.exact else ("converged, with cycles" if self.converged else "NOT converged")
+        residual = f", residual {self.residuals[-1]:.2g}" if self.n_sweeps else ""
+        return (
+            f"<BeliefState of {self.mrf.n_variables:,} variables: {self.schedule}, {self.n_sweeps} sweeps"
+            f"{residual}, {how}>"
+        )
+
+
+def belief_columns(state: BeliefState) -> dict[str, Any]:
+    """The beliefs as columns of a table, see `BeliefState.to_frame`."""
+    mrf = state.mrf
+    names = list(mrf.names)
+    k = mrf.uniform_n_states
+    if k is not None and (mrf.state_names is None or isinstance(mrf.state_names, tuple)):
+        columns = {"name": names}
+        rows = state.beliefs
+        for i, given in enumerate(mrf.states_at(0)):
+            if str(given) in columns:
+                raise InputError(f"a state must not be called {given!r} in a table: there is such a column")
+            columns[str(given)] = rows[:, i]
+        return columns
+    repeated = np.repeat(np.arange(mrf.n_variables), mrf.n_states)
+    return {
+        "name": [names[i] for i in repeated],
+        "state": [str(given) for i in range(mrf.n_variables) for given in mrf.states_at(i)],
+        "belief": np.exp(state.log_beliefs),
+    }
