@@ -159,7 +159,7 @@ def _shown(value: Any) -> str:
         return repr(value)
     if isinstance(value, np.ndarray):
         return f"<array of shape {value.shape}>"
-    shown = object.__repr__(value) if type(value).__repr__ is object.__repr__ else repr(value)
+    shown = repr(value)
     return (
         shown if len(shown) <= 80 and "\n" not in shown and " at 0x" not in shown else f"<{type(value).__name__}>"
     )
