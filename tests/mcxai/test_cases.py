@@ -101,7 +101,7 @@ def test_a_baseline_that_the_encoder_does_not_know_is_named():
     assert isinstance(caught.value.__cause__, ValueError)
     space = Tabular(background=codes, categorical=[0, 1])
     assert McXai(model, space).explain(codes[1], random_state=0).flipped
-    assert space.bind(codes[1]).shown_masked == ("1", "1")
+    assert space.bind(codes[1]).display_masked == ("1", "1")
 
 
 # 5. One-hot columns masked one by one
@@ -137,8 +137,8 @@ def test_missing_values_are_values(tau):
 def test_a_code_without_a_name_is_shown_as_it_is():
     space = Tabular(baseline=[0, 1, 1], category_names={0: ["a", "b", "c"]}, categorical=[0])
     bound = space.bind(np.array([-1, 0, 2]))
-    assert bound.shown == ("-1", "0", "2")
-    assert bound.shown_masked[0] == "a"
+    assert bound.display_values == ("-1", "0", "2")
+    assert bound.display_masked[0] == "a"
     ex = McXai(lambda rows: np.where(rows[:, 0] == -1, 0.9, 0.1), space).explain(np.array([-1, 0, 2]))
     assert ex.key_set == (0,)
     assert "-1" in ex.to_frame().loc[0, "instance"]

@@ -75,10 +75,12 @@ def test_masking_nothing_gives_the_instance_and_a_batch_equals_its_rows(kind):
     assert cells(batch) == [cells(rows)[0] for rows in one_by_one]
     assert all(layout(rows) == layout(batch) for rows in one_by_one)
     assert type(batch) is type(one_by_one[0])
-    assert len(set(bound.names)) == n == len(bound.movable) == len(bound.shown) == len(bound.shown_masked)
+    assert (
+        len(set(bound.names)) == n == len(bound.maskable) == len(bound.display_values) == len(bound.display_masked)
+    )
     # what cannot be moved is the same masked or not
     still = np.zeros((1, n), dtype=bool)
-    still[0, ~bound.movable] = True
+    still[0, ~bound.maskable] = True
     assert cells(bound.rows(still, which[:1])) == cells(batch)[:1]
 
 
@@ -124,7 +126,7 @@ def test_a_single_background_row_is_the_baseline():
 
 def test_missing_equals_missing():
     bound = Tabular(baseline=[np.nan, 0.0, np.nan]).bind(np.array([np.nan, 0.0, 1.0]))
-    assert bound.movable.tolist() == [False, False, True]
+    assert bound.maskable.tolist() == [False, False, True]
 
 
 def test_a_group_of_one_column_masks_that_column():
@@ -225,7 +227,7 @@ def test_missing_flags_are_missing_where_a_column_can_hold_them():
     flags = {"ok": [True]}
     for table in (pl.DataFrame(flags), pa.table(flags), pd.DataFrame(flags).convert_dtypes()):
         bound = Tabular(baseline="missing").bind(table)
-        assert bound.shown_masked == ("missing",)
+        assert bound.display_masked == ("missing",)
         assert pd.isna(cells(bound.rows(np.ones((1, 1), dtype=bool), np.zeros(1, dtype=int)))[0][0])
     with pytest.raises(InputError, match="is None, which a column of bool cannot hold"):
         Tabular(baseline="missing").bind(pd.DataFrame(flags))
@@ -234,7 +236,7 @@ def test_missing_flags_are_missing_where_a_column_can_hold_them():
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_column_in_which_all_is_missing_cannot_be_masked(make):
     table = make({"a": [None, None], "b": [1.0, 2.0]})
-    assert Tabular(background=table).bind(table[:1]).movable.tolist() == [False, True]
+    assert Tabular(background=table).bind(table[:1]).maskable.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame])

@@ -236,23 +236,23 @@ class McXai:
         started = time.perf_counter()
         rng = generator(random_state)
         bound = self.space.bind(instance)
-        movable = np.flatnonzero(bound.movable)
+        maskable = np.flatnonzero(bound.maskable)
         scorer = Scorer(
             Predictor(self.predict, self.output, self.class_names, self.multilabel),
             bound,
-            movable,
+            maskable,
             self.batch_size,
         )
-        total, shares = self._budget(len(movable), bound.n_backgrounds)
+        total, shares = self._budget(len(maskable), bound.n_backgrounds)
         ends = scorer.ends()
         y = self._target(scorer, ends, target)
         if y >= ends.shape[1]:  # a class that a model of labels has not given yet
             ends = np.pad(ends, ((0, 0), (0, y + 1 - ends.shape[1])))
         board = Board(
-            scorer, len(movable), y, self.multilabel, bound.n_backgrounds, total,
+            scorer, len(maskable), y, self.multilabel, bound.n_backgrounds, total,
             float("inf") if self.max_seconds is None else started + self.max_seconds,
         )  # fmt: skip
-        states = np.zeros((len(ends), len(movable)), dtype=bool)
+        states = np.zeros((len(ends), len(maskable)), dtype=bool)
         states[1:] = True
         board.remember(states, ends)
         board.n_rows = len(ends) * bound.n_backgrounds
@@ -262,7 +262,7 @@ class McXai:
         progress.begin("masking", total)
         partial = False
         try:
-            self._play_games(board, bound, movable, rng, shares, games, scorer)
+            self._play_games(board, bound, maskable, rng, shares, games, scorer)
         except KeyboardInterrupt:
             if not games:
                 raise
@@ -278,17 +278,17 @@ class McXai:
         self,
         board: Board,
         bound: MaskedInstance,
-        movable: Ints,
+        maskable: Ints,
         rng: np.random.Generator,
         shares: tuple[_Share, _Share],
         games: list[GameReading],
         scorer: "Scorer",
     ) -> None:
         """The first game, then the other one from the state in which the first one's key set is masked."""
-        names = [bound.names[i] for i in movable]
-        start = int(board.look(np.zeros((1, len(movable)), dtype=bool))[0])
+        names = [bound.names[i] for i in maskable]
+        start = int(board.look(np.zeros((1, len(maskable)), dtype=bool))[0])
         sign = 1 if board.predicted[start] == board.target else -1
-        base = np.zeros(len(movable), dtype=bool)
+        base = np.zeros(len(maskable), dtype=bool)
         for share in shares:
             game = Game(board, sign, base)
             games.append(self._play_one(game, names, rng, share, games, scorer))

@@ -130,7 +130,7 @@ def tell(
         float(board.p_target[everything]), named(int(board.predicted[everything])), games[0],
         games[1] if len(games) > 1 else None, board.n_rows, scorer.predictor.n_calls,
         time.perf_counter() - started,
-        {name: (a, b) for name, a, b in zip(bound.names, bound.shown, bound.shown_masked, strict=True)},
+        {name: (a, b) for name, a, b in zip(bound.names, bound.display_values, bound.display_masked, strict=True)},
         partial,
     )  # fmt: skip
     main = games[0]
@@ -140,13 +140,13 @@ def tell(
     rates = dict(zip(main.players, worth.tolist(), strict=True))
     values = np.array([rates.get(name, 0.0) for name in bound.names])
     # players that masking would not change are worth exactly nothing; they come last
-    order = np.lexsort((np.arange(len(values)), -values, ~bound.movable))
+    order = np.lexsort((np.arange(len(values)), -values, ~bound.maskable))
     return Explanation(
         "mcxai",
         structure.target,
         tuple(bound.names[i] for i in order),
         values[order],
-        np.where(bound.movable, np.nan, 0.0)[order],
+        np.where(bound.maskable, np.nan, 0.0)[order],
         f"win rate of masking first in the {main.kind} game"
         if won
         else "mean change of P(target) as the player is masked (nothing ended the game)",

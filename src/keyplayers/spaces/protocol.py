@@ -19,7 +19,7 @@ class MaskedInstance(Protocol):
         """Unique names of the players [n]."""
 
     @property
-    def movable(self) -> Bools:
+    def maskable(self) -> Bools:
         """False where masking changes nothing [n]."""
 
     @property
@@ -27,11 +27,11 @@ class MaskedInstance(Protocol):
         """R, rows that masked values can come from."""
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def display_values(self) -> tuple[str, ...]:
         """The players' own values in words [n]."""
 
     @property
-    def shown_masked(self) -> tuple[str, ...]:
+    def display_masked(self) -> tuple[str, ...]:
         """What masking puts in, in words [n]."""
 
     def rows(self, masked: Bools, backgrounds: Ints) -> Any:

@@ -49,7 +49,7 @@ class Tabular:
     --------
     >>> import numpy as np
     >>> bound = Tabular(baseline=0).bind(np.array([3.0, 0.0]))
-    >>> bound.movable.tolist()
+    >>> bound.maskable.tolist()
     [True, False]
     >>> bound.rows(np.array([[False, False], [True, False]]), np.zeros(2, dtype=int))
     array([[3., 0.],
@@ -82,13 +82,13 @@ class Tabular:
         else:
             changed = np.array([any(not _same(v, tau[c]) for tau in taus) for c, v in enumerate(values)], bool)
             words = [values], taus
-        movable = np.zeros(len(players), dtype=bool)
-        np.logical_or.at(movable, owner, changed)
-        shown, shown_masked = (
+        maskable = np.zeros(len(players), dtype=bool)
+        np.logical_or.at(maskable, owner, changed)
+        display_values, display_masked = (
             self._in_words(row.names, players, owner, list(zip(*entries, strict=True))) for entries in words
         )
         return TabularInstance(
-            tuple(players), movable, len(taus), shown, shown_masked, owner, row.palette(values, taus)
+            tuple(players), maskable, len(taus), display_values, display_masked, owner, row.palette(values, taus)
         )
 
     def _background(self, names: list[Any]) -> "_Table | None":
@@ -125,10 +125,10 @@ class TabularInstance:
     """One row of a table and what masking its players gives; see `MaskedInstance`."""
 
     names: tuple[Hashable, ...]
-    movable: Bools
+    maskable: Bools
     n_backgrounds: int
-    shown: tuple[str, ...]
-    shown_masked: tuple[str, ...]
+    display_values: tuple[str, ...]
+    display_masked: tuple[str, ...]
     owner: Ints  # [D] player of each column
     palette: Any  # instance on top of the baseline rows: array [1 + R, D] or a native frame
 

@@ -31,7 +31,7 @@ class Board:
     score
         Masked players [B, n] -> class probabilities [B, K].
     n_players
-        n, all of them movable.
+        n, all of them maskable.
     target
         Index y of the class that the games are about.
     multilabel

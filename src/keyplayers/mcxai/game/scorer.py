@@ -17,16 +17,16 @@ class Scorer:
 
     predictor: Predictor
     bound: MaskedInstance
-    movable: Ints
+    maskable: Ints
     batch_size: int
     latest: Bools | None = None  # the states of the call that is under way
 
     def __call__(self, states: Bools) -> Floats:
         r = self.bound.n_backgrounds
         masked = states
-        if len(self.movable) < len(self.bound.names):
+        if len(self.maskable) < len(self.bound.names):
             masked = np.zeros((len(states), len(self.bound.names)), dtype=bool)
-            masked[:, self.movable] = states
+            masked[:, self.maskable] = states
         if r == 1 and len(states) <= self.batch_size:
             self.latest = masked
             return self._ask(masked, np.zeros(len(states), dtype=np.int64))
@@ -54,7 +54,7 @@ class Scorer:
         PredictorError
             The model cannot take one of the two; the message says which players' masked values it refuses.
         """
-        n = len(self.movable)
+        n = len(self.maskable)
         if n:
             try:
                 return self(np.arange(2)[:, None] * np.ones((2, n)) > 0)
@@ -69,7 +69,7 @@ class Scorer:
         try:
             last = self(np.ones((1, n), dtype=bool))
         except PredictorError as error:
-            refused = [self.bound.names[self.movable[i]] for i in range(min(n, 256)) if self._refuses(i)]
+            refused = [self.bound.names[self.maskable[i]] for i in range(min(n, 256)) if self._refuses(i)]
             blame = (
                 f"the baseline of {', '.join(map(repr, refused[:10]))} is unlike what the model was trained on"
                 if refused
@@ -84,7 +84,7 @@ class Scorer:
         return np.concatenate([first, last])
 
     def _refuses(self, player: int) -> bool:
-        state = np.zeros((1, len(self.movable)), dtype=bool)
+        state = np.zeros((1, len(self.maskable)), dtype=bool)
         state[0, player] = True
         try:
             self(state)
