@@ -18,7 +18,9 @@ _HOMES = {
     "UnknownNameError": ".errors",
     "TooLargeError": ".errors",
     "MissingPackageError": ".errors",
+    "ModelError": ".errors",
     "PredictorError": ".errors",
+    "PredictionError": ".errors",
     "StoreLockedError": ".errors",
     "KeyPlayersWarning": ".errors",
     "ConvergenceWarning": ".errors",
@@ -65,7 +67,9 @@ if TYPE_CHECKING:
     from .errors import KeyPlayersError as KeyPlayersError
     from .errors import KeyPlayersWarning as KeyPlayersWarning
     from .errors import MissingPackageError as MissingPackageError
+    from .errors import ModelError as ModelError
     from .errors import PrecisionWarning as PrecisionWarning
+    from .errors import PredictionError as PredictionError
     from .errors import PredictorError as PredictorError
     from .errors import StoreLockedError as StoreLockedError
     from .errors import TooLargeError as TooLargeError

@@ -7,13 +7,18 @@ KeyPlayersError
 ├── UnknownNameError (KeyError)          no variable, state, player or class of that name
 ├── TooLargeError (RuntimeError)         an exact answer would cost more than is allowed
 ├── MissingPackageError (ImportError)    an optional package is not installed
-├── PredictorError (RuntimeError)        the user's model failed; its own exception is the cause
+├── ModelError                           something is wrong with the user's model: masked, partial
+│   ├── PredictorError (RuntimeError)    it failed; its own exception is the cause
+│   └── PredictionError (InputError)     it answered, but not with a prediction
 └── StoreLockedError (RuntimeError)      another process is writing into the store
 
 KeyPlayersWarning (UserWarning)
 ├── ConvergenceWarning                   an iteration stopped before it converged
 └── PrecisionWarning                     the number shown is less sure than it looks
 """
+
+from collections.abc import Hashable
+from typing import Any
 
 
 class KeyPlayersError(Exception):
@@ -48,8 +53,29 @@ class MissingPackageError(KeyPlayersError, ImportError):
     """An optional package is missing; the message names the extra to install."""
 
 
-class PredictorError(KeyPlayersError, RuntimeError):
+class ModelError(KeyPlayersError):
+    """Something is wrong with the user's model.
+
+    Attributes
+    ----------
+    masked : tuple
+        Names of the players that were masked in the row that brought it to light.
+    partial : Explanation or None
+        What had been found before.
+    """
+
+    def __init__(self, message: str, *, masked: tuple[Hashable, ...] = (), partial: Any = None) -> None:
+        super().__init__(message)
+        self.masked = masked
+        self.partial = partial
+
+
+class PredictorError(ModelError, RuntimeError):
     """The user's model failed. Its own exception is the ``__cause__``."""
+
+
+class PredictionError(ModelError, InputError):
+    """The user's model answered, but not with a prediction, such as NaN; the message says what is wanted."""
 
 
 class StoreLockedError(KeyPlayersError, RuntimeError):

@@ -12,9 +12,10 @@ from .._base.arrays import Floats, Ints
 from .._base.progress import Progress, Silent
 from .._base.seeding import RandomState, generator
 from .._base.sharing import fingerprint
-from ..errors import InputError, PredictorError
+from ..errors import InputError, ModelError
 from ..explanation import Explanation
-from ..models.predictor import Output, Predictor
+from ..models.outputs import Output
+from ..models.predictor import Predictor
 from ..spaces.protocol import FeatureSpace, MaskedInstance
 from ..spaces.tabular import Tabular
 from .flip_sets.find import seek_sets
@@ -226,7 +227,7 @@ class McXai:
         PredictorError
             The model raised. Its own exception is the cause; ``masked`` names the players masked at the time,
             ``partial`` is the explanation of what was found before (None where nothing was).
-        InputError
+        PredictionError
             The model returned what is no prediction, such as NaN; with ``masked`` and ``partial`` as above where
             that came to light during the search.
         UnknownNameError
@@ -267,8 +268,8 @@ class McXai:
             if not games:
                 raise
             partial = True
-        except (PredictorError, InputError) as error:
-            error.partial = tell(games, board, bound, scorer, started, settings) if games else None  # type: ignore[union-attr]
+        except ModelError as error:
+            error.partial = tell(games, board, bound, scorer, started, settings) if games else None
             raise
         finally:
             progress.end()
@@ -323,9 +324,9 @@ class McXai:
             if not self.textbook:
                 survey(playouts, rng, min(share.survey, game.board.rows_left() - share.reserve))
                 contributions = replay(playouts, rng)
-        except (PredictorError, InputError, KeyboardInterrupt) as error:
-            if not isinstance(error, KeyboardInterrupt):
-                error.masked = scorer.masked_names()  # type: ignore[union-attr]
+        except (ModelError, KeyboardInterrupt) as error:
+            if isinstance(error, ModelError):
+                error.masked = scorer.masked_names()
             games.append(
                 read_game(
                     game,

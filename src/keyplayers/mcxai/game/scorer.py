@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._base.arrays import Bools, Floats, Ints
-from ...errors import InputError, PredictorError
+from ...errors import ModelError, PredictorError
 from ...models.predictor import Predictor
 from ...spaces.protocol import MaskedInstance
 
@@ -63,7 +63,7 @@ class Scorer:
         try:
             first = self(np.zeros((1, n), dtype=bool))
         except PredictorError as error:
-            raise _failed(f"{error} (on the instance itself, nothing masked)", error, ()) from error.__cause__
+            raise PredictorError(f"{error} (on the instance itself, nothing masked)") from error.__cause__
         if n == 0:
             return first
         try:
@@ -75,10 +75,10 @@ class Scorer:
                 if refused
                 else "masked one by one all players are accepted"
             )
-            raise _failed(
+            raise PredictorError(
                 f"{error} (with every player masked; {blame}). Give another baseline, or background rows",
-                error, tuple(refused) or self.masked_names(),
-            ) from error.__cause__  # fmt: skip
+                masked=tuple(refused) or self.masked_names(),
+            ) from error.__cause__
         if last.shape[1] > first.shape[1]:
             first = np.pad(first, ((0, 0), (0, last.shape[1] - first.shape[1])))
         return np.concatenate([first, last])
@@ -100,12 +100,6 @@ class Scorer:
         for state in states:
             try:
                 self._ask(state[None], np.zeros(1, dtype=np.int64))
-            except (PredictorError, InputError):
+            except ModelError:
                 return tuple(name for name, gone in zip(self.bound.names, state, strict=True) if gone)
         return ()
-
-
-def _failed(message: str, error: PredictorError, masked: tuple[Hashable, ...]) -> PredictorError:
-    failed = PredictorError(message)
-    failed.masked, failed.partial = masked, None  # type: ignore[attr-defined]
-    return failed

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels that look at what a model gave. Arrays only; see predictor.py."""
+"""Kernels that look at what a model gave. Arrays only; see outputs.py."""
 
 import numpy as np
 
