@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.mrf import _field_kernels
 from keyplayers.mrf.inference import messages, propagation
 from keyplayers.mrf.storage import load_state, same_field, save_state
 
@@ -227,15 +226,6 @@ def test_extreme_priors_and_hubs_stay_in_range():
         mrf = kp.MarkovRandomField.from_edges(edges, log_priors=log_priors, potential=S)
         log_belief = kp.belief_propagation(mrf).log_belief(0)
         assert np.isclose(log_belief[1] - log_belief[0], shift - 0.3, atol=1e-8)
-
-
-def test_the_core_is_what_cycles_and_the_paths_between_them_hold():
-    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (6, 7), (7, 8), (9, 10)]
-    mrf = kp.MarkovRandomField.from_edges(edges, potential=S, n_variables=12)
-    order, remains = _field_kernels.peel(mrf.slots.offsets, mrf.slots.neighbours)
-    assert np.flatnonzero(remains).tolist() == [0, 1, 2, 3, 4, 5, 6]
-    assert sorted(order.tolist()) == [7, 8, 9, 10, 11]
-    assert order.tolist().index(8) < order.tolist().index(7)
 
 
 def test_a_caveat_offers_an_exact_check_where_it_is_cheap():

@@ -1,30 +1,17 @@
 # mypy: ignore-errors
-"""Kernels that index a graph. Arrays only; see field.py and building.py for the callers."""
-
-import numpy as np
+"""Kernels on graphs. Arrays only; see field.py and pendant.py for the callers."""
 
 from .._base.compiled import kernel
 
 
 @kernel
-def index_slots(edges, potential_index, n_variables):
-    """Slots of directed edges, grouped by the variable that sends.
+def fill_slots(edges, potential_index, heads, slots):
+    """Give every directed edge the next slot of its sender; see `Slots`.
 
-    Returns offsets [N+1], neighbours [2E], reverse [2E] (the slot of the opposite direction), tables [2E]
-    (2 * potential, plus 1 where the sender is the second end and the potential is read transposed).
+    Writes: slots, heads [N] (first the sender's first slot, then the one after its last).
     """
-    n_edges = edges.shape[0]
-    offsets = np.zeros(n_variables + 1, np.int64)
-    for e in range(n_edges):
-        offsets[edges[e, 0] + 1] += 1
-        offsets[edges[e, 1] + 1] += 1
-    for v in range(n_variables):
-        offsets[v + 1] += offsets[v]
-    heads = offsets[:-1].copy()
-    neighbours = np.empty(2 * n_edges, np.int32)
-    reverse = np.empty(2 * n_edges, np.int32)
-    tables = np.empty(2 * n_edges, np.int32)
-    for e in range(n_edges):
+    neighbours, reverse, tables = slots.neighbours, slots.reverse, slots.tables
+    for e in range(edges.shape[0]):
         a, b = edges[e, 0], edges[e, 1]
         here = heads[a]
         heads[a] += 1
@@ -36,66 +23,31 @@ def index_slots(edges, potential_index, n_variables):
         reverse[there] = here
         tables[here] = 2 * potential_index[e]
         tables[there] = 2 * potential_index[e] + 1
-    return offsets, neighbours, reverse, tables
 
 
 @kernel
-def first_duplicate(edges, n_variables):
-    """Two edges that join the same variables: the first such edge and its twin, or (-1, -1)."""
-    n_edges = edges.shape[0]
-    offsets = np.zeros(n_variables + 1, np.int64)
-    for e in range(n_edges):
-        offsets[min(edges[e, 0], edges[e, 1]) + 1] += 1
-    for v in range(n_variables):
-        offsets[v + 1] += offsets[v]
-    heads = offsets[:-1].copy()
-    order = np.empty(n_edges, np.int32)
-    for e in range(n_edges):
-        low = min(edges[e, 0], edges[e, 1])
-        order[heads[low]] = e
-        heads[low] += 1
-    seen = np.full(n_variables, -1, np.int32)  # the last edge from `low` that ended here
-    first, twin = -1, -1
-    for low in range(n_variables):
-        start = offsets[low]
-        for i in range(start, offsets[low + 1]):
-            e = order[i]
-            high = max(edges[e, 0], edges[e, 1])
-            earlier = seen[high]
-            if earlier >= 0 and min(edges[earlier, 0], edges[earlier, 1]) == low and (twin < 0 or e < twin):
-                first, twin = earlier, e
-            seen[high] = e
-    return first, twin
+def strip_leaves(offsets, neighbours, kept, degrees, trees):
+    """Take leaves off again and again, but never the variable `kept`; see pendant.py.
 
-
-@kernel
-def peel(offsets, neighbours):
-    """Take leaves off again and again.
-
-    Returns the variables in the order in which they fall [F] (each before the one it hung on) and whether
-    a variable remains [N]: those on cycles and between cycles, the 2-core.
+    Writes: degrees [N], trees. Returns how many variables fell.
     """
-    n_variables = offsets.shape[0] - 1
-    degrees = np.empty(n_variables, np.int64)
-    remains = np.ones(n_variables, np.bool_)
-    order = np.empty(n_variables, np.int32)
+    order, up_slots, in_core = trees.order, trees.up_slots, trees.in_core
     n_fallen = 0
-    for v in range(n_variables):
-        degrees[v] = offsets[v + 1] - offsets[v]
-        if degrees[v] <= 1:
+    for v in range(degrees.size):
+        if degrees[v] <= 1 and v != kept:
             order[n_fallen] = v
             n_fallen += 1
-            remains[v] = False
     i = 0
     while i < n_fallen:
         v = order[i]
         i += 1
+        in_core[v] = False
         for slot in range(offsets[v], offsets[v + 1]):
             u = neighbours[slot]
-            if remains[u]:
+            if in_core[u]:
+                up_slots[v] = slot
                 degrees[u] -= 1
-                if degrees[u] <= 1:
-                    remains[u] = False
+                if degrees[u] == 1 and u != kept:
                     order[n_fallen] = u
                     n_fallen += 1
-    return order[:n_fallen], remains
+    return n_fallen

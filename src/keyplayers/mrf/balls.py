@@ -6,10 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from .._base.arrays import Bools, Floats, Ints, spans
+from .._base.arrays import Bools, Floats, Ints
 from .._base.names import Names
+from .._base.segments import concatenated_ranges
 from ..errors import InputError
 from .field import MarkovRandomField
+from .pendant import log_subtree_weights, strip_leaves
 
 # Up to this many variables on or between cycles, bounds on the number of coalitions come from
 # determinants (cubic cost); beyond it from degrees alone, which is weaker.
@@ -91,7 +93,10 @@ class Ball:
         spanning = self.log10_tree_coalitions
         if self.is_tree:
             return spanning, spanning
-        core, log_weights = _peel_trees(self.field, self.parents)
+        slots = self.field.slots
+        pendant = strip_leaves(slots.offsets, slots.neighbours, kept=0)
+        core = np.flatnonzero(pendant.in_core)
+        log_weights = log_subtree_weights(pendant, slots.neighbours)[core]
         trees, upper = _determinant_bounds(self.field, core, log_weights)
         return max(spanning, _log_count(trees)), _log_count(upper)
 
@@ -157,7 +162,7 @@ def _walk(mrf: MarkovRandomField, start: int, radius: int, auxiliary: Bools | No
     def grow(wave: int, senders: Ints, distance: int, seen: list[int]) -> bool:
         """Make a wave of the new neighbours of some senders of a wave; only `seen` waves can hold known ones."""
         variables = waves[wave][senders]
-        reach, owner = spans(slots.offsets[variables], slots.offsets[variables + 1])
+        reach, owner = concatenated_ranges(slots.offsets[variables], slots.offsets[variables + 1])
         found, at = np.unique(slots.neighbours[reach], return_index=True)
         at = np.sort(at[~_contains(np.sort(np.concatenate([waves[w] for w in seen])), found)])
         if not at.size:
@@ -191,7 +196,7 @@ def _walk(mrf: MarkovRandomField, start: int, radius: int, auxiliary: Bools | No
 def induce(mrf: MarkovRandomField, members: Ints) -> MarkovRandomField:
     """The subfield of `members`, in their order, with every edge between two of them."""
     slots = mrf.slots
-    reach, sender = spans(slots.offsets[members], slots.offsets[members + 1])
+    reach, sender = concatenated_ranges(slots.offsets[members], slots.offsets[members + 1])
     order = np.argsort(members)
     at = np.searchsorted(members[order], slots.neighbours[reach])
     receiver = order[np.minimum(at, len(members) - 1)]
@@ -200,8 +205,8 @@ def induce(mrf: MarkovRandomField, members: Ints) -> MarkovRandomField:
     tables = slots.tables[reach[inside]]
     edges = np.where((tables & 1)[:, None] == 1, ends[:, ::-1], ends)  # rows belong to the first end
     used, index = np.unique(tables >> 1, return_inverse=True)
-    cells, _ = spans(mrf.potential_offsets[used], mrf.potential_offsets[used + 1])
-    states, _ = spans(mrf.offsets[members], mrf.offsets[members + 1])
+    cells, _ = concatenated_ranges(mrf.potential_offsets[used], mrf.potential_offsets[used + 1])
+    states, _ = concatenated_ranges(mrf.offsets[members], mrf.offsets[members + 1])
     state_names = mrf.state_names
     if isinstance(state_names, Mapping):
         own = {i: state_names.get(int(v)) for i, v in enumerate(members)}
@@ -226,15 +231,15 @@ def _contains(known: Ints, candidates: Ints) -> Bools:
 
 
 def _generations(parents: Ints) -> list[tuple[int, int]]:
-    """Stretches of members none of which is the parent of another in the same stretch, top down."""
-    stretches = []
+    """Segments of members none of which is the parent of another in the same segment, top down."""
+    segments = []
     begin, n = 1, len(parents)
-    # a stretch ends at the first member whose parent lies within it
+    # a segment ends at the first member whose parent lies within it
     while begin < n:
         end = begin + int(np.searchsorted(np.maximum.accumulate(parents[begin:]), begin))
-        stretches.append((begin, end))
+        segments.append((begin, end))
         begin = end
-    return stretches
+    return segments
 
 
 def _log_subtrees(parents: Ints) -> Floats:
@@ -253,33 +258,6 @@ def _log_count(log_n: float) -> float:
     if log_n < 34.0:  # exact while N is below 2^49
         return float(np.log10(max(np.rint(np.exp(log_n)) - 1.0, 1.0)))
     return float(log_n / _LN10)
-
-
-def _peel_trees(field: MarkovRandomField, parents: Ints) -> tuple[Ints, Floats]:
-    """The variables on cycles or between them and the target, and log w of each: what dangles there."""
-    from ._field_kernels import peel
-
-    n = len(parents)
-    order, remains = peel(field.slots.offsets, field.slots.neighbours)
-    log_weights = np.zeros(n)
-    # the way from the target to the cycles belongs to the rest
-    v = 0
-    fallen = np.full(n, -1, dtype=np.int64)
-    fallen[order] = np.arange(len(order))
-    onto = np.full(n, -1, dtype=np.int64)
-    for u in order.tolist():
-        begin, end = field.slots.offsets[u], field.slots.offsets[u + 1]
-        for other in field.slots.neighbours[begin:end].tolist():
-            if remains[other] or fallen[other] > fallen[u]:
-                onto[u] = other
-    while not remains[v]:
-        remains[v] = True
-        v = int(onto[v])
-    for u in order.tolist():
-        if not remains[u]:
-            log_weights[onto[u]] += np.logaddexp(0.0, log_weights[u])
-    core = np.flatnonzero(remains)
-    return core, log_weights[core]
 
 
 def _determinant_bounds(field: MarkovRandomField, core: Ints, log_weights: Floats) -> tuple[float, float]:

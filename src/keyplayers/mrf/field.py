@@ -9,6 +9,7 @@ import numpy as np
 
 from .._base.arrays import Bools, Floats, Ints
 from .._base.names import Names, plain_name
+from .._base.segments import offsets_of
 from ..errors import ContradictionError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -151,12 +152,12 @@ class MarkovRandomField:
     @cached_property
     def offsets(self) -> Ints:
         """[N+1] where each variable's states begin in `log_priors`."""
-        return _starts(self.n_states)
+        return offsets_of(self.n_states)
 
     @cached_property
     def potential_offsets(self) -> Ints:
         """[P+1] where each table begins in `log_potentials`."""
-        return _starts(self.potential_shapes.prod(axis=1))
+        return offsets_of(self.potential_shapes.prod(axis=1))
 
     @cached_property
     def uniform_n_states(self) -> int | None:
@@ -169,9 +170,7 @@ class MarkovRandomField:
     @cached_property
     def slots(self) -> Slots:
         """The directed edges, grouped by sender."""
-        from ._field_kernels import index_slots
-
-        return Slots(*index_slots(self.edges, self.potential_index, self.n_variables))
+        return index_slots(self.edges, self.potential_index, self.n_variables)
 
     @cached_property
     def components(self) -> Ints:
@@ -355,7 +354,19 @@ class MarkovRandomField:
         return f"<MarkovRandomField of {self.n_variables:,} variables, {self.n_edges:,} edges, {states}>"
 
 
-def _starts(lengths: Ints) -> Ints:
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+def index_slots(edges: Ints, potential_index: Ints, n_variables: int) -> Slots:
+    """The slots of edges [E, 2] that have these potentials [E]; those of a variable in the order of its edges."""
+    from . import _field_kernels as kernels
+
+    offsets = offsets_of(np.bincount(edges.ravel(), minlength=n_variables))
+    n_slots = 2 * len(edges)
+    slots = Slots(offsets, *(np.empty(n_slots, dtype=np.int32) for _ in range(3)))
+    kernels.fill_slots(_read_only(edges), _read_only(potential_index), offsets[:-1].copy(), slots)
+    return slots
+
+
+def _read_only(array: Ints) -> Ints:
+    """The array as a kernel expects it that is compiled once, for the arrays of fields."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..._base.arrays import Floats, Ints, spans
+from ..._base.arrays import Floats, Ints
+from ..._base.segments import concatenated_ranges
 from ...mrf.balls import Ball
 from ...mrf.field import MarkovRandomField
 from .slots import per_slot
@@ -65,7 +66,7 @@ class _Steps:
     def gather(self, at: Ints) -> Floats:
         """[R, width] log-priors of the variables at which paths stand."""
         logs = np.full((len(at), self.width), -np.inf)
-        cells, owner = spans(self.field.offsets[at], self.field.offsets[at + 1])
+        cells, owner = concatenated_ranges(self.field.offsets[at], self.field.offsets[at + 1])
         logs[owner, cells - self.field.offsets[at][owner]] = self.field.log_priors[cells]
         return logs
 
@@ -102,7 +103,7 @@ def _best_of_some(steps: _Steps, players: Ints, depth: int, worth: Worth, ball: 
     logs = steps.gather(at)
     trail: list[tuple[Ints, Ints]] = []  # per hop: the row that each row came from, where it stands
     for _ in range(depth):
-        choices, source = spans(steps.offsets[at], steps.offsets[at + 1])
+        choices, source = concatenated_ranges(steps.offsets[at], steps.offsets[at + 1])
         owners = owner[source]
         first = np.searchsorted(owners, owners)
         kept = np.arange(len(owners)) - first < _MAX_PATHS

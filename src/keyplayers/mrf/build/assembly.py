@@ -171,20 +171,19 @@ def _check_shapes(table: EdgeTable, potentials: PotentialTable, n_states: Ints) 
 
 
 def _join_duplicates(table: EdgeTable, potentials: PotentialTable, duplicates: str) -> tuple[Ints, PotentialTable]:
-    from .._field_kernels import first_duplicate
-
-    n_variables = len(table.names)
-    first, twin = first_duplicate(table.ends, n_variables)
-    if twin < 0:
+    low, high = table.ends.min(axis=1).astype(np.int64), table.ends.max(axis=1)
+    pairs = low * len(table.names) + high
+    ordered = np.sort(pairs)
+    if not (ordered[1:] == ordered[:-1]).any():
         return table.ends, potentials
+    _, firsts, group = np.unique(pairs, return_index=True, return_inverse=True)
     if duplicates == "error":
+        twin = int((firsts[group] != np.arange(len(pairs))).argmax())
         raise InputError(
-            f"{table.describe(int(first))} and {table.describe(int(twin))} join the same variables; "
+            f"{table.describe(int(firsts[group[twin]]))} and {table.describe(twin)} join the same variables; "
             "duplicates='merge' keeps one where their potentials are equal, "
             "'multiply' multiplies the potentials"
         )
-    low, high = table.ends.min(axis=1).astype(np.int64), table.ends.max(axis=1)
-    _, firsts, group = np.unique(low * n_variables + high, return_index=True, return_inverse=True)
     flipped = table.ends[:, 0] != table.ends[firsts[group], 0]
     if duplicates == "merge":
         unequal = potentials.unequal(firsts[group], flipped)

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.arrays import Bools, Floats, Ints
-from ..field import MarkovRandomField
+from ..._base.segments import offsets_of
+from ..field import MarkovRandomField, index_slots
+from ..pendant import strip_leaves
 
 # numbers that tables may hold together where the caller does not say: half a gigabyte
 MAX_ENTRIES = 2**26
@@ -96,15 +98,11 @@ def find_elimination(mrf: MarkovRandomField, *, max_entries: int) -> Elimination
 
     Trees fall leaf by leaf without a search, so only what lies on or between cycles costs time.
     """
-    from .._field_kernels import index_slots, peel
-
     fixed = fixed_variables(mrf)
     edges = mrf.edges[~fixed[mrf.edges].any(axis=1)]
-    tables = np.zeros(len(edges), dtype=np.int32)
-    edges.flags.writeable = tables.flags.writeable = False  # as those of a field, or the kernel compiles anew
-    offsets, neighbours, _, _ = index_slots(edges, tables, mrf.n_variables)
-    fallen, remains = peel(offsets, neighbours)
-    core = edges[remains[edges].all(axis=1)]
+    slots = index_slots(edges, np.zeros(len(edges), dtype=np.int32), mrf.n_variables)
+    fallen, _, in_core = strip_leaves(slots.offsets, slots.neighbours)
+    core = edges[in_core[edges].all(axis=1)]
     hopeless = _lower_bound(core, mrf.n_states, max_entries)
     if hopeless is not None:
         return hopeless
@@ -119,8 +117,7 @@ def find_elimination(mrf: MarkovRandomField, *, max_entries: int) -> Elimination
     sizes = (
         np.multiply.reduceat(mrf.n_states[members].astype(np.int64), clique_offsets[:-1]) if len(order) else ranks
     )
-    table_offsets = np.zeros(len(order) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=table_offsets[1:])
+    table_offsets = offsets_of(sizes)
     bound = TreewidthBound(
         width=int(np.diff(clique_offsets).max(initial=1)) - 1,
         log10_table=math.log10(sizes.max(initial=1)),
@@ -286,6 +283,4 @@ def _cliques(
     flat = [u for separator in separators for u in separator]
     other = np.concatenate([np.arange(len(order)), last[hung], ranks[np.array(flat, dtype=np.int64)]])
     by_clique = np.lexsort((-other, own))
-    clique_offsets = np.zeros(len(order) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(own, minlength=len(order)), out=clique_offsets[1:])
-    return clique_offsets, order[other[by_clique]]
+    return offsets_of(np.bincount(own, minlength=len(order))), order[other[by_clique]]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.arrays import Bools, Floats, Ints
+from ..._base.segments import concatenated_ranges, offsets_of, segment_log_sums, subtract_segment_max
 from ...errors import ContradictionError, InputError, TooLargeError
 from ..field import MarkovRandomField
 from . import _exact_kernels as kernels
@@ -132,12 +133,13 @@ def _calibrate(mrf: MarkovRandomField, elimination: Elimination, max_product: bo
     n = mrf.n_variables
     fixed = fixed_variables(mrf)
     # a common factor of a table would cost digits of everything that is added to it
-    log_potentials, potential_tops = _from_the_top(mrf.log_potentials, mrf.potential_offsets)
-    log_priors, prior_tops = _from_the_top(_with_observed_neighbours(mrf, fixed, log_potentials), mrf.offsets)
+    log_potentials, potential_tops = subtract_segment_max(mrf.log_potentials, mrf.potential_offsets)
+    log_priors, prior_tops = subtract_segment_max(
+        _with_observed_neighbours(mrf, fixed, log_potentials), mrf.offsets
+    )
     divided_out = float(prior_tops.sum() + potential_tops[mrf.potential_index].sum())
     edges = _edges_by_clique(mrf, elimination, fixed)
-    message_offsets = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.diff(elimination.table_offsets) // mrf.n_states[order], out=message_offsets[1:])
+    message_offsets = offsets_of(np.diff(elimination.table_offsets) // mrf.n_states[order])
     tables = np.empty(elimination.n_entries)
     messages = np.empty(message_offsets[-1])
 
@@ -160,8 +162,7 @@ def _calibrate(mrf: MarkovRandomField, elimination: Elimination, max_product: bo
         raise ContradictionError(_contradiction(mrf, elimination.clique(failed)))
 
     log_beliefs = np.empty(len(log_priors))
-    pair_offsets = np.zeros(mrf.n_edges + 1, dtype=np.int64)
-    np.cumsum(mrf.n_states[mrf.edges].prod(axis=1), out=pair_offsets[1:])
+    pair_offsets = offsets_of(mrf.n_states[mrf.edges].prod(axis=1))
     log_pairs = np.empty(pair_offsets[-1])
     states = np.zeros(n, dtype=np.int64)
     kernels.distribute(
@@ -178,9 +179,9 @@ def _calibrate(mrf: MarkovRandomField, elimination: Elimination, max_product: bo
         log_pairs,
         states,
     )
-    log_beliefs -= np.repeat(_log_sums(log_beliefs, mrf.offsets), mrf.n_states)
+    log_beliefs -= np.repeat(segment_log_sums(log_beliefs, mrf.offsets), mrf.n_states)
     _pair_with_observed(mrf, fixed, log_beliefs, pair_offsets, log_pairs)
-    log_pairs -= np.repeat(_log_sums(log_pairs, pair_offsets), np.diff(pair_offsets))
+    log_pairs -= np.repeat(segment_log_sums(log_pairs, pair_offsets), np.diff(pair_offsets))
     return _Calibrated(log_beliefs, log_pairs, pair_offsets, log_scale + divided_out, states)
 
 
@@ -203,10 +204,8 @@ def _edges_by_clique(mrf: MarkovRandomField, elimination: Elimination, fixed: Bo
     ends = mrf.edges[numbers]
     first_owns = ranks[by_owner, 0] < ranks[by_owner, 1]
     n_columns = mrf.n_states[ends[:, 1]].astype(np.int64)
-    offsets = np.zeros(mrf.n_variables + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owner, minlength=mrf.n_variables), out=offsets[1:])
     return _EdgesByClique(
-        offsets,
+        offsets_of(np.bincount(owner, minlength=mrf.n_variables)),
         numbers,
         np.where(first_owns, ends[:, 1], ends[:, 0]),
         mrf.potential_offsets[mrf.potential_index[numbers]],
@@ -231,8 +230,7 @@ def _with_observed_neighbours(mrf: MarkovRandomField, fixed: Bools, log_potentia
         edges = np.flatnonzero(told)
         receiver, sender = mrf.edges[edges, own], mrf.edges[edges, other]
         counts = mrf.n_states[receiver]
-        x = _ranges(counts)
-        rows = np.repeat(np.arange(len(edges)), counts)
+        x, rows = concatenated_ranges(np.zeros_like(counts), counts)
         pair = (x, chosen[sender][rows]) if own == 0 else (chosen[sender][rows], x)
         cells = _cells(mrf, edges[rows], *pair)
         np.add.at(log_priors, mrf.offsets[receiver][rows] + x, log_potentials[cells])
@@ -253,7 +251,8 @@ def _pair_with_observed(
     """Joint beliefs of edges with an observed end: the other's belief. Writes: log_pairs."""
     edges = np.flatnonzero(fixed[mrf.edges].any(axis=1))
     sizes = np.diff(pair_offsets)[edges]
-    rows, cell = np.repeat(edges, sizes), _ranges(sizes)
+    cell, owner = concatenated_ranges(np.zeros_like(sizes), sizes)
+    rows = edges[owner]
     a, b = mrf.edges[rows, 0], mrf.edges[rows, 1]
     x, y = np.divmod(cell, mrf.n_states[b])
     log_pairs[pair_offsets[rows] + cell] = log_beliefs[mrf.offsets[a] + x] + log_beliefs[mrf.offsets[b] + y]
@@ -274,32 +273,6 @@ def _cells(mrf: MarkovRandomField, edges: Ints, x_first: Ints, x_second: Ints) -
     table = mrf.potential_index[edges]
     cells: Ints = mrf.potential_offsets[table] + x_first * mrf.potential_shapes[table, 1] + x_second
     return cells
-
-
-def _ranges(counts: Ints) -> Ints:
-    """0 .. counts[0]-1, 0 .. counts[1]-1, ... in one array."""
-    ends = np.cumsum(counts, dtype=np.int64)
-    total = int(ends[-1]) if len(ends) else 0
-    ranges: Ints = np.arange(total) - np.repeat(ends - counts, counts)
-    return ranges
-
-
-def _from_the_top(logs: Floats, offsets: Ints) -> tuple[Floats, Floats]:
-    """Each stretch of `logs` less its maximum, and the maxima."""
-    if len(offsets) == 1:
-        return logs, np.zeros(0)
-    tops = np.maximum.reduceat(logs, offsets[:-1])
-    return logs - np.repeat(tops, np.diff(offsets)), tops
-
-
-def _log_sums(logs: Floats, offsets: Ints) -> Floats:
-    """log Σ exp of each stretch of `logs`; no stretch is empty, and none is all -inf."""
-    if len(offsets) == 1:
-        return np.zeros(0)
-    tops = np.maximum.reduceat(logs, offsets[:-1])
-    sums = np.add.reduceat(np.exp(logs - np.repeat(tops, np.diff(offsets))), offsets[:-1])
-    log_sums: Floats = tops + np.log(sums)
-    return log_sums
 
 
 def _too_large(bound: TreewidthBound, max_entries: int) -> str:

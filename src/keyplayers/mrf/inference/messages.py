@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Floats, Ints
+from ..._base.segments import offsets_of, segment_max, subtract_segment_max
 from ...errors import ContradictionError
 from ..field import MarkovRandomField
 from . import _propagation_kernels as kernels
@@ -44,7 +45,10 @@ class Messages:
         """Bethe approximation of log Z, in nats; exact on forests."""
         packed = pack(self.mrf, ratio=False)
         relative = kernels.bethe_log_partition(packed, self.in_logs.values, self.max_product)
-        return float(relative + potential_tops(self.mrf)[self.mrf.potential_index].sum())
+        return float(
+            relative
+            + segment_max(self.mrf.log_potentials, self.mrf.potential_offsets)[self.mrf.potential_index].sum()
+        )
 
     def edge_belief(self, slot: int) -> Floats:
         """[K_sender, K_receiver] belief of both ends of an edge together."""
@@ -84,10 +88,7 @@ def are_narrow(mrf: MarkovRandomField) -> bool:
 
 def message_offsets(mrf: MarkovRandomField) -> Ints:
     """[2E+1] where each slot's log message begins."""
-    counts = mrf.n_states[mrf.slots.neighbours]
-    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
+    return offsets_of(mrf.n_states[mrf.slots.neighbours])
 
 
 def uniform(mrf: MarkovRandomField, ratio: bool) -> Floats:
@@ -111,7 +112,7 @@ def pack(mrf: MarkovRandomField, ratio: bool) -> Any:
         quads = np.exp(logs - logs.max(axis=1, keepdims=True))
     else:
         starts = message_offsets(mrf)
-        relative = mrf.log_potentials - np.repeat(potential_tops(mrf), np.diff(mrf.potential_offsets))
+        relative, _ = subtract_segment_max(mrf.log_potentials, mrf.potential_offsets)
         linear = np.exp(relative)
     return kernels.Field(
         *mrf.slots,
@@ -129,14 +130,6 @@ def pack(mrf: MarkovRandomField, ratio: bool) -> Any:
         relative,
         linear,
     )
-
-
-def potential_tops(mrf: MarkovRandomField) -> Floats:
-    """[P] the largest entry of each table of log-potentials, in nats."""
-    if not len(mrf.log_potentials):
-        return np.zeros(0)
-    tops: Floats = np.maximum.reduceat(mrf.log_potentials, mrf.potential_offsets[:-1])
-    return tops
 
 
 def log_beliefs(mrf: MarkovRandomField, packed: Any, values: Floats) -> Floats:

@@ -11,8 +11,8 @@ from ..._base.arrays import Floats, Ints
 from ..._base.parallel import n_threads, thread_map
 from ..._base.progress import Progress, Silent
 from ...errors import ConvergenceWarning, InputError
-from .._field_kernels import peel
 from ..field import MarkovRandomField
+from ..pendant import strip_leaves
 from . import _propagation_kernels as kernels
 from .beliefs import BeliefState
 from .flooding import lay_out, send_all, write_back
@@ -240,8 +240,8 @@ class _Run:
 
 def _auto(run: _Run, damping: float) -> Done:
     """Trees folded in by one pass up and one down; cycles flooded in between, damped where they need it."""
-    order, remains = peel(run.mrf.slots.offsets, run.mrf.slots.neighbours)
-    core = np.flatnonzero(remains).astype(np.int32)
+    order, _, in_core = strip_leaves(run.mrf.slots.offsets, run.mrf.slots.neighbours)
+    core = np.flatnonzero(in_core).astype(np.int32)
     upward = run.in_place(order)
     if not len(core):
         run.record(upward)
