@@ -12,7 +12,7 @@ from keyplayers import archive
 from keyplayers._base.interrupts import deferred_interrupt
 from keyplayers.explanation import Explanation, structure_columns, structure_to_dict
 
-archive.CODECS["toy"] = "tests.toy_explainers:from_dict"
+archive.register("toy", "tests.toy_explainers:from_dict")
 PLAYERS = ("ann", "bob", "cy", 7)
 
 

@@ -1,22 +1,32 @@
-"""Save and load explanations: versioned JSON, or the same with its tables as arrays in an .npz. Never pickle."""
+"""Save and load explanations: versioned JSON, or the same with its tables as arrays in an .npz. Never pickle.
+
+A method registers how its JSON becomes an explanation again (`register`). Of a kind that nobody registered the
+players and the fields of its structure come back, as a plain record.
+"""
 
 import gzip
 import importlib
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ._base.atomic import replacing
+from ._base.names import name_from_json
+from ._base.records import Record, record_from_json, value_from_json
 from .errors import FileFormatError, InputError
 from .explanation import Explanation
 
-# kind of an explanation -> the function that makes one of its JSON, imported when such a file is met
-CODECS = {
+Reader: TypeAlias = Callable[[Mapping[str, Any]], Explanation[Any]]
+
+# kind of an explanation -> the function that makes one of its JSON, or where it stands ("module:function"): it is
+# imported when such a file is met
+_READERS: dict[str, Reader | str] = {
     "graphshapley": "keyplayers.graphshapley.codec:from_dict",
     "mcxai": "keyplayers.mcxai.result:explanation_from_dict",
 }
@@ -25,6 +35,27 @@ _NEWEST = 1  # schema version that this package writes
 _SUFFIXES = (".json", ".json.gz", ".npz")
 # member of an .npz that holds everything but the arrays
 _REST = "json"
+
+
+def register(kind: str, reader: Reader | str) -> None:
+    """Say how the JSON of a kind of explanations becomes one again.
+
+    Parameters
+    ----------
+    kind
+        ``Explanation.kind``, under which the JSON says what it is.
+    reader
+        Given what `structure_to_dict`, registered for the structure, wrote; a function, or ``"module:function"``,
+        which is imported when such a file is met.
+
+    Raises
+    ------
+    InputError
+        It is neither.
+    """
+    if not callable(reader) and not (isinstance(reader, str) and ":" in reader):
+        raise InputError(f'a reader is a function or "module:function", got {reader!r}')
+    _READERS[kind] = reader
 
 
 def save(explanation: Explanation[Any], path: "str | PathLike[str]") -> None:
@@ -87,22 +118,67 @@ def explanation_from_dict(data: Any) -> Explanation[Any]:
     FileFormatError
         It is none, or one of a newer version; the message says what is wrong.
     """
-    kind = data.get("kind") if isinstance(data, Mapping) else None
-    if kind not in CODECS:
-        raise FileFormatError(f"kind must be one of {', '.join(CODECS)}, got {kind!r}")
-    schema = data.get("schema")
+    if not isinstance(data, Mapping):
+        raise FileFormatError(f"an explanation is a JSON object, got {type(data).__name__}")
+    kind, schema = data.get("kind"), data.get("schema")
+    reader = _find_reader(kind, data)
     if not isinstance(schema, int) or schema < 1:
         raise FileFormatError(f"schema must be a version number, got {schema!r}")
     if schema > _NEWEST:
         raise FileFormatError(
             f"schema {schema} is newer than this package, which reads up to {_NEWEST}; upgrade it"
         )
-    module, _, function = CODECS[kind].partition(":")
     try:
-        found: Explanation[Any] = getattr(importlib.import_module(module), function)(data)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        return reader(data)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise FileFormatError(f"this is no {kind} explanation: {what}") from None
+
+
+def _find_reader(kind: Any, data: Mapping[str, Any]) -> Reader:
+    """What reads this JSON: fields kept one by one tell so themselves, whatever their kind."""
+    structure = data.get("structure", data)
+    if isinstance(kind, str) and (
+        structure is None or (isinstance(structure, Mapping) and structure.get("type") == "record")
+    ):
+        return _from_record
+    if not isinstance(kind, str) or kind not in _READERS:
+        raise FileFormatError(f"kind must be one of {', '.join(_READERS)}, got {kind!r}")
+    reader = _READERS[kind]
+    if isinstance(reader, str):
+        module, _, function = reader.partition(":")
+        reader = _READERS[kind] = getattr(importlib.import_module(module), function)
+    return reader
+
+
+def _from_record(data: Mapping[str, Any]) -> Explanation[Record | None]:
+    """An explanation whose structure was written field by field."""
+    rows = data["players"]
+    columns = {name: [value_from_json(row[name]) for row in rows] for name in (rows[0] if rows else ())}
+    values, std_errors = (np.array(columns.pop(name, []), dtype=np.float64) for name in ("value", "std_error"))
+    structure = None if data["structure"] is None else record_from_json(data["structure"])
+    return Explanation(
+        kind=data["kind"],
+        target=name_from_json(data["target"]),
+        players=tuple(map(name_from_json, (row["name"] for row in rows))),
+        values=values,
+        std_errors=std_errors,
+        quantity=data["quantity"],
+        unit=data["unit"],
+        n_evaluations=data["n_evaluations"],
+        sentence=data["sentence"],
+        structure=None if structure is None else replace(structure, columns=_further(columns)),
+        settings=value_from_json(data["settings"]),
+    )
+
+
+def _further(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """The columns that the method added, as arrays where they hold numbers."""
+    found: dict[str, Any] = {}
+    for name, column in columns.items():
+        if name != "name":
+            kinds = {type(value) for value in column}
+            found[name] = np.array(column) if kinds and kinds <= {int, float, bool} else column
     return found
 
 
@@ -126,7 +202,7 @@ def _dump(data: Any) -> bytes:
 # under its path; {"": kind} marks the place.
 def _take_arrays(data: Any, path: str, arrays: dict[str, Any]) -> Any:
     if isinstance(data, Mapping):
-        return {key: _take_arrays(value, f"{path}/{key}", arrays) for key, value in data.items()}
+        return {key: _take_arrays(value, _below(path, key), arrays) for key, value in data.items()}
     if not isinstance(data, list) or not data:
         return data
     if all(isinstance(row, Mapping) and row.keys() == data[0].keys() for row in data) and data[0]:
@@ -153,4 +229,9 @@ def _put_arrays(data: Any, path: str, arrays: Mapping[str, Any]) -> Any:
         case "ints":
             return arrays[path].tolist()
         case _:
-            return {key: _put_arrays(value, f"{path}/{key}", arrays) for key, value in data.items()}
+            return {key: _put_arrays(value, _below(path, key), arrays) for key, value in data.items()}
+
+
+def _below(path: str, key: str) -> str:
+    """The path of an entry; a slash in its key is no step."""
+    return f"{path}/{key.replace('~', '~0').replace('/', '~1')}"

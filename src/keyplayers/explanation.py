@@ -1,24 +1,42 @@
 """`Explanation`: what both halves of the library return, and the protocol of whoever makes one."""
 
 import importlib
+import json
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 from ._base.arrays import Floats
 from ._base.frames import make_frame
+from ._base.names import name_to_json
 from ._base.progress import Progress
+from ._base.records import Record, fields_of, record_to_json, value_to_json
 from ._base.seeding import RandomState
+from ._version import __version__
 from .errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from os import PathLike
 
 _ARCHIVE = f"{__package__}.archive"
+# version of the JSON of a structure that nobody registered a form for
+_RECORD_SCHEMA = 1
+
+Prefer: TypeAlias = Literal["threads", "processes"]
 
 Structure = TypeVar("Structure")
-Structure_co = TypeVar("Structure_co", covariant=True)
+Explained_co = TypeVar("Explained_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +76,11 @@ class Explanation(Generic[Structure]):
             raise AttributeError(
                 f"neither Explanation nor its {type(self.structure).__name__} has an attribute {name!r}"
             ) from None
+
+    def __dir__(self) -> list[str]:
+        # what completion offers: the record's own names, and what the structure knows
+        known = (name for name in dir(self.structure) if not name.startswith("_"))
+        return sorted({*super().__dir__(), *known})
 
     def __len__(self) -> int:
         return len(self.players)
@@ -104,13 +127,94 @@ class Explanation(Generic[Structure]):
         importlib.import_module(_ARCHIVE).save(self, path)
 
 
-class Explainer(Protocol[Structure_co]):
-    """Whoever explains targets: an account of a field, a row of a table."""
+class Identity(NamedTuple):
+    """What decides the numbers of an explainer: a store goes on only with the same."""
+
+    settings: Mapping[str, Any]  # JSON can hold it
+    fingerprint: str | None = None  # of its field, model or data; None where nobody can tell
+
+
+@runtime_checkable
+class Explainer(Protocol[Explained_co]):
+    """Whoever explains targets: an account of a field, a row of a table.
+
+    `explain` is what it takes. The rest has defaults, which a subclass inherits, and which count as well for an
+    object that has `explain` alone.
+    """
+
+    def explain(
+        self, target: Any, /, *, random_state: RandomState = None, progress: Progress | None = None
+    ) -> Explained_co:
+        """The explanation of one target."""
+        ...
+
+    @property
+    def prefer(self) -> Prefer | None:
+        """The workers that suit it: "threads" where kernels release the GIL; None: nothing is known."""
+        return None
+
+    def prepare(self) -> None:
+        """What is done once, before several workers start."""
+        return None
+
+    def identity(self) -> Identity:
+        """What decides its numbers; by default its public attributes, as far as JSON can hold them."""
+        return Identity(_plain_attributes(self))
+
+
+@dataclass(frozen=True)
+class _Completed(Explainer[Any]):
+    """An explainer that says less than the protocol, with the defaults for what it does not say."""
+
+    explainer: Any
 
     def explain(
         self, target: Any, /, *, random_state: RandomState = None, progress: Progress | None = None
     ) -> Any:
-        """The explanation of one target."""
+        return self.explainer.explain(target, random_state=random_state, progress=progress)
+
+    @property
+    def prefer(self) -> Prefer | None:
+        chosen: Prefer | None = getattr(self.explainer, "prefer", None)
+        return chosen
+
+    def prepare(self) -> None:
+        getattr(self.explainer, "prepare", super().prepare)()
+
+    def identity(self) -> Identity:
+        identity = getattr(self.explainer, "identity", None)
+        return Identity(_plain_attributes(self.explainer)) if identity is None else Identity(*identity())
+
+
+def complete(explainer: Any) -> Explainer[Any]:
+    """The explainer with everything that `Explainer` asks for.
+
+    Raises
+    ------
+    InputError
+        It cannot explain.
+    """
+    if not callable(getattr(explainer, "explain", None)):
+        raise InputError(
+            f"an explainer has explain(target, *, random_state, progress), got {type(explainer).__name__}"
+        )
+    return explainer if isinstance(explainer, Explainer) else _Completed(explainer)
+
+
+def original(explainer: Explainer[Any]) -> Any:
+    """The explainer as its user made it."""
+    return explainer.explainer if isinstance(explainer, _Completed) else explainer
+
+
+def _plain_attributes(explainer: Any) -> dict[str, Any]:
+    plain = {}
+    for name, value in fields_of(explainer).items():
+        if not name.startswith("_"):
+            try:
+                plain[name] = json.loads(json.dumps(value))
+            except (TypeError, ValueError):
+                continue
+    return plain
 
 
 @singledispatch
@@ -127,5 +231,36 @@ def structure_value(structure: Any, explanation: Explanation[Any], name: Hashabl
 
 @singledispatch
 def structure_to_dict(structure: Any, explanation: Explanation[Any]) -> dict[str, Any]:
-    """The JSON form; each method registers its schema."""
-    raise TypeError(f"no JSON form is registered for {type(structure).__name__}")
+    """The JSON form; each method registers its schema. An unknown structure is written field by field.
+
+    Raises
+    ------
+    InputError
+        A name is of a type that no file can hold.
+    """
+    columns = {
+        "name": [name_to_json(name) for name in explanation.players],
+        "value": [value_to_json(value) for value in explanation.values],
+        "std_error": [value_to_json(value) for value in explanation.std_errors],
+    }
+    for name, column in structure_columns(structure, explanation).items():
+        columns.setdefault(name, [value_to_json(value) for value in column])
+    return {
+        "schema": _RECORD_SCHEMA,
+        "kind": explanation.kind,
+        "target": name_to_json(explanation.target),
+        "quantity": explanation.quantity,
+        "unit": explanation.unit,
+        "n_evaluations": explanation.n_evaluations,
+        "sentence": explanation.sentence,
+        "players": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        "structure": None if structure is None else record_to_json(structure),
+        "settings": record_to_json(explanation.settings)["fields"],
+        "seed": explanation.settings.get("seed"),
+        "version": __version__,
+    }
+
+
+@structure_columns.register
+def _columns_of_record(structure: Record, explanation: Explanation[Any]) -> dict[str, Any]:
+    return dict(structure.columns)

@@ -42,14 +42,15 @@ class TimeIsUp(KeyboardInterrupt):
 
 
 class Deadline:
-    """A silent `Progress` that raises `TimeIsUp` at the first sign of life after the end of a piece of work.
+    """A silent `Progress` that raises `TimeIsUp` at the first call of `advance` after the deadline.
 
     Parameters
     ----------
     seconds
-        How long the work may take; None: as long as it likes. What goes on for as long again is told once more.
+        How long the work may take; None: as long as it likes. Work that goes on nevertheless is told again after
+        as many seconds.
     stopped
-        Asked at every sign of life: whether the work shall end now.
+        Asked at every call of `advance`: whether the work shall end now.
     """
 
     def __init__(self, seconds: float | None = None, stopped: Callable[[], bool] = lambda: False) -> None:

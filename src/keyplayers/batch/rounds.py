@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from .._base.progress import Deadline, Progress, TimeIsUp
 from .._base.seeding import child
 from .._base.sharing import Shared, can_be_sent, share
 from ..errors import KeyPlayersWarning
-from ..explanation import Explainer
+from ..explanation import Explainer, Prefer, original
 from .store.encoding import DONE, FAILED, PARTIAL, Outcome, encode
-
-Prefer: TypeAlias = Literal["threads", "processes"]
 
 # A round takes about so many seconds: what a kill may cost, against workers that wait for the last task.
 _ROUND_SECONDS = 5.0
@@ -64,17 +62,23 @@ class Plan:
     n_jobs: int | None
     prefer: Prefer | None  # None: whatever suits
     max_seconds: float | None  # per target
-    as_rows: bool  # encode in the worker: what comes back is small, and the work is spread, too
-    folder: Path | None  # where a file for worker processes may stand
+    folder: Path | None  # of the store, where a file for worker processes may stand
     progress: Progress
 
+    @property
+    def as_rows(self) -> bool:
+        """Whether workers encode what they find: what comes back is small, and the work is spread, too."""
+        return self.folder is not None
 
-def work_through(plan: Plan, targets: Targets, chosen: Sequence[int], keep: Callable[[list[Any]], None]) -> None:
+
+def work_through(
+    plan: Plan, targets: Targets, chosen: Sequence[int], on_round: Callable[[list[Any]], None]
+) -> None:
     """Explain the targets at the chosen positions.
 
     Parameters
     ----------
-    keep
+    on_round
         Given what each round found: a list of `Outcome`, or of `Rows`.
 
     Raises
@@ -84,34 +88,35 @@ def work_through(plan: Plan, targets: Targets, chosen: Sequence[int], keep: Call
     """
     if not chosen:
         return
-    prepare = getattr(plan.explainer, "prepare", None)
-    if prepare is not None:
-        prepare()  # once, not in every worker
+    plan.explainer.prepare()  # once, not in every worker
     with ExitStack() as exits:
         exits.enter_context(noted_interrupts())
         exits.enter_context(_warnings_per_target())
-        crew = _hire(plan, plan.prefer or getattr(plan.explainer, "prefer", None) or "threads", exits)
+        pool = _start_workers(plan, plan.prefer or plan.explainer.prefer or "threads", exits)
         plan.progress.begin("targets", len(chosen))
-        began, at, n_failed, size = time.monotonic(), 0, 0, _FIRST_ROUND * crew.workers.n_workers
+        began, at, n_failed, size = time.monotonic(), 0, 0, _FIRST_ROUND * pool.workers.n_workers
         while at < len(chosen):
             positions = chosen[at : at + size]
-            found = _work_round(plan, crew, [_job(plan, targets, position) for position in positions])
-            keep([result for done in found for result in done.results])
+            found = _work_round(plan, pool, [_job(plan, targets, position) for position in positions])
+            on_round([result for done in found for result in done.results])
             at += len(positions)
             n_failed += sum(done.n_failed for done in found)
-            note = f"{at / max(time.monotonic() - began, 1e-9):,.1f}/s" + (
-                f", {n_failed:,} failed" if n_failed else ""
-            )
-            plan.progress.advance(len(positions), note=note)
+            plan.progress.advance(len(positions), note=_note(at, n_failed, time.monotonic() - began))
             seconds = [one for done in found for one in done.seconds]
-            size = _next_size(size, crew.workers.n_workers, sum(seconds) / len(seconds))
-            if _wants_processes(plan, crew, float(np.median(seconds)), len(chosen) - at):
-                crew = _hire(plan, "processes", exits)
+            size = _next_size(size, pool.workers.n_workers, sum(seconds) / len(seconds))
+            if _wants_processes(plan, pool, float(np.median(seconds)), len(chosen) - at):
+                pool = _start_workers(plan, "processes", exits)
         plan.progress.end()
 
 
+def _note(n_done: int, n_failed: int, seconds: float) -> str:
+    """The rate, and how many failed."""
+    rate = f"{n_done / max(seconds, 1e-9):,.1f}/s"
+    return f"{rate}, {n_failed:,} failed" if n_failed else rate
+
+
 @dataclass(frozen=True)
-class _Crew:
+class _WorkerPool:
     """Who works, and the handle to the explainer that they are given."""
 
     prefer: Prefer
@@ -147,9 +152,11 @@ class _Done:
     n_failed: int
 
 
-def _hire(plan: Plan, prefer: Prefer, exits: ExitStack) -> _Crew:
+def _start_workers(plan: Plan, prefer: Prefer, exits: ExitStack) -> _WorkerPool:
     available = workers(plan.n_jobs, prefer)
-    return _Crew(prefer, available, exits.enter_context(share(plan.explainer, available, plan.folder)))
+    return _WorkerPool(
+        prefer, available, exits.enter_context(share(original(plan.explainer), available, plan.folder))
+    )
 
 
 def _job(plan: Plan, targets: Targets, position: int) -> _Job:
@@ -164,13 +171,13 @@ def _seed(root: np.random.SeedSequence, name: Hashable) -> int:
     return int(child(root, index).generate_state(1, np.uint64)[0] >> np.uint64(12))
 
 
-def _work_round(plan: Plan, crew: _Crew, jobs: list[_Job]) -> list[_Done]:
-    length = max(1, len(jobs) // (_TASKS_PER_WORKER * crew.workers.n_workers))
+def _work_round(plan: Plan, pool: _WorkerPool, jobs: list[_Job]) -> list[_Done]:
+    length = max(1, len(jobs) // (_TASKS_PER_WORKER * pool.workers.n_workers))
     tasks = [
-        _Task(crew.explainer, jobs[i : i + length], plan.max_seconds, plan.as_rows)
+        _Task(pool.explainer, jobs[i : i + length], plan.max_seconds, plan.as_rows)
         for i in range(0, len(jobs), length)
     ]
-    found = run_tasks(_work, tasks, n_jobs=plan.n_jobs, prefer=crew.prefer)
+    found = run_tasks(_work, tasks, n_jobs=plan.n_jobs, prefer=pool.prefer)
     if interrupted():  # some engine took Ctrl-C for itself
         raise KeyboardInterrupt
     return found
@@ -182,13 +189,13 @@ def _next_size(size: int, n_workers: int, seconds: float) -> int:
     return max(n_workers, round(min(wanted, size * _GROWTH)))
 
 
-def _wants_processes(plan: Plan, crew: _Crew, seconds: float, n_left: int) -> bool:
+def _wants_processes(plan: Plan, pool: _WorkerPool, seconds: float, n_left: int) -> bool:
     """Whether threads would mostly wait for each other, and the rest is long enough to start processes."""
-    if plan.prefer is not None or crew.workers.n_workers == 1 or not crew.workers.share_memory:
+    if plan.prefer is not None or pool.workers.n_workers == 1 or not pool.workers.share_memory:
         return False
     if seconds > _MOSTLY_PYTHON_SECONDS or seconds * n_left < _WORTH_PROCESSES_SECONDS:
         return False
-    return not workers(plan.n_jobs, "processes").share_memory and can_be_sent(plan.explainer)
+    return not workers(plan.n_jobs, "processes").share_memory and can_be_sent(original(plan.explainer))
 
 
 def _work(task: _Task) -> _Done:
@@ -216,7 +223,7 @@ def _writable(outcome: Outcome) -> Outcome:
     try:
         encode([outcome])
     except Exception as error:
-        kind, text = _told(error)
+        kind, text = _error_text(error)
         return replace(outcome, status=FAILED, explanation=None, error_type=kind, error=text)
     return outcome
 
@@ -232,14 +239,14 @@ def _explain(explainer: Explainer[Any], job: _Job, max_seconds: float | None) ->
     except TimeIsUp:
         kind, text = "TimeIsUp", f"no result within {max_seconds} seconds"
     except Exception as error:
-        kind, text = _told(error)
+        kind, text = _error_text(error)
     finally:
         _caught.reset(token)
     status = FAILED if explanation is None else PARTIAL if getattr(explanation, "partial", False) else DONE
     return Outcome(job.name, status, explanation, tuple(caught), time.monotonic() - began, kind, text)
 
 
-def _told(error: Exception) -> tuple[str, str]:
+def _error_text(error: Exception) -> tuple[str, str]:
     return type(error).__name__, str(error)[:_MAX_MESSAGE]
 
 

@@ -1,15 +1,13 @@
 """`explain_many`: thousands of targets in one go, into a store that survives whatever happens meanwhile."""
 
-import json
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
 import narwhals.stable.v2 as nw
-import numpy as np
 
 from .._base.frames import is_frame, read_frame
 from .._base.names import plain_name
@@ -18,8 +16,8 @@ from .._base.progress import Progress, Silent
 from .._base.seeding import RandomState, seed_sequence
 from .._base.sharing import fingerprint
 from ..errors import InputError, KeyPlayersWarning
-from ..explanation import Explainer, Explanation
-from .rounds import Plan, Prefer, Targets, work_through
+from ..explanation import Explainer, Explanation, Prefer, complete, original
+from .rounds import Plan, Targets, work_through
 from .store.encoding import FAILED, PARTIAL, Outcome, join_rows
 from .store.reader import Store, open_store
 from .store.writer import Writer, seed_from_json, seed_to_json
@@ -126,32 +124,24 @@ def explain_many(
     KeyPlayersWarning
         Some targets failed, or came with warnings of their own.
     """
-    if max_seconds_per_target is not None and not max_seconds_per_target > 0:
-        raise InputError(f"max_seconds_per_target must be positive, got {max_seconds_per_target}")
-    unknown = sorted(set(retry) - {FAILED, PARTIAL})
-    if unknown:
-        raise InputError(f"retry takes {FAILED!r} and {PARTIAL!r}, got {unknown[0]!r}")
+    _check(max_seconds_per_target, retry)
+    explainer = complete(explainer)
     _ = workers(n_jobs, prefer)  # refuses what cannot be before anything is written
     chosen = _read_targets(targets)
     root = None if random_state is None else seed_sequence(random_state)
-
-    def plan(root: np.random.SeedSequence, folder: Path | None) -> Plan:
-        return Plan(
-            explainer=explainer,
-            root=root,
-            n_jobs=n_jobs,
-            prefer=prefer,
-            max_seconds=max_seconds_per_target,
-            as_rows=folder is not None,
-            folder=folder,
-            progress=progress or Silent(),
-        )
-
+    plan = Plan(
+        explainer=explainer,
+        root=root or seed_sequence(None),
+        n_jobs=n_jobs,
+        prefer=prefer,
+        max_seconds=max_seconds_per_target,
+        folder=None if store is None else Path(store),
+        progress=progress or Silent(),
+    )
     if store is None:
-        return _into_list(plan(root or seed_sequence(None), None), chosen)
+        return _into_list(plan, chosen)
     path = Path(store)
-    made_with = {
-        **describe(explainer),
+    made_with = describe(explainer) | {
         "table": chosen.table,
         "seed": None if root is None else seed_to_json(root),
     }
@@ -159,38 +149,30 @@ def explain_many(
         if retry:
             writer.forget(retry)
         left = chosen.without(writer.statuses())
-        root = seed_from_json(writer.made_with["seed"])
-        work_through(plan(root, path), chosen, left, lambda rows: writer.commit(join_rows(rows)))
+        plan = replace(plan, root=seed_from_json(writer.made_with["seed"]))
+        work_through(plan, chosen, left, lambda rows: writer.commit(join_rows(rows)))
     found = open_store(path)
     _tell(found, {chosen.names[position] for position in left})
     return found
 
 
-def describe(explainer: Explainer[Any]) -> dict[str, Any]:
-    """What decides an explainer's numbers, as JSON can hold it.
+def _check(max_seconds_per_target: float | None, retry: Collection[str]) -> None:
+    if max_seconds_per_target is not None and not max_seconds_per_target > 0:
+        raise InputError(f"max_seconds_per_target must be positive, got {max_seconds_per_target}")
+    unknown = sorted(set(retry) - {FAILED, PARTIAL})
+    if unknown:
+        raise InputError(f"retry takes {FAILED!r} and {PARTIAL!r}, got {unknown[0]!r}")
 
-    An explainer says so itself: ``explainer.identity()`` returns its settings and a fingerprint of its field,
-    model or data. For one that does not, its public attributes count, as far as JSON can hold them.
-    """
-    kind = type(explainer)
-    identity = getattr(explainer, "identity", None)
-    settings, fingerprint = (_attributes(explainer), None) if identity is None else identity()
+
+def describe(explainer: Explainer[Any]) -> dict[str, Any]:
+    """What decides an explainer's numbers, as JSON can hold it."""
+    kind = type(original(explainer))
+    settings, fingerprint = explainer.identity()
     return {
         "explainer": f"{kind.__module__}.{kind.__qualname__}",
         "settings": dict(settings),
         "fingerprint": fingerprint,
     }
-
-
-def _attributes(explainer: Any) -> dict[str, Any]:
-    plain = {}
-    for name, value in getattr(explainer, "__dict__", {}).items():
-        if not name.startswith("_"):
-            try:
-                plain[name] = json.loads(json.dumps(value))
-            except (TypeError, ValueError):
-                continue
-    return plain
 
 
 def _read_targets(targets: Any) -> Targets:

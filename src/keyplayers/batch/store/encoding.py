@@ -6,7 +6,7 @@ its documented JSON, from which it is read back.
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,12 +215,18 @@ def _target_row(outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any]]:
     if len(explanation):
         row["top_player"], row["top_player_type"] = name_to_text(explanation.players[0])
         row["top_value"] = float(explanation.values[0])
-    facts = {
+    return row, _facts(written, row)
+
+
+def _facts(written: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Single values of an explanation's JSON, and of the fields of a structure that is kept as a plain record."""
+    structure = written.get("structure")
+    fields = structure.get("fields", {}) if isinstance(structure, Mapping) else {}
+    return {
         name: value
-        for name, value in written.items()
+        for name, value in {**fields, **written}.items()
         if isinstance(value, str | bool | int | float) and name not in row and name not in _NO_FACTS
     }
-    return row, facts
 
 
 def _scalars(values: list[Any]) -> pa.Array:
