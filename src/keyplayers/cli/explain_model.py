@@ -283,7 +283,7 @@ def _read(path: Path, model: Any, dropped: list[str], array: bool) -> Any:
 
 def _baseline(text: str | None) -> Any:
     from ..errors import InputError
-    from ..spaces.tabular import STRATEGIES
+    from ..spaces.tabular.baselines import STRATEGIES
 
     if text is None or text in STRATEGIES:
         return text

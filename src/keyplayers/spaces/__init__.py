@@ -1,5 +1,18 @@
 """Feature spaces: how an instance falls into players, and what masking some of them gives the model."""
 
-from .protocol import FeatureSpace as FeatureSpace
-from .protocol import MaskedInstance as MaskedInstance
-from .tabular import Tabular as Tabular
+from typing import TYPE_CHECKING
+
+from .._base.lazy import attach
+
+_HOMES = {
+    "FeatureSpace": ".protocol",
+    "MaskedInstance": ".protocol",
+    "Tabular": ".tabular.space",
+}
+
+__getattr__, __dir__, __all__ = attach(__name__, _HOMES)
+
+if TYPE_CHECKING:
+    from .protocol import FeatureSpace as FeatureSpace
+    from .protocol import MaskedInstance as MaskedInstance
+    from .tabular.space import Tabular as Tabular

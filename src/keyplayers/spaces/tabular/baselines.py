@@ -1,0 +1,88 @@
+"""What masking puts in (τ): values that were given, or what a word makes of the background."""
+
+from collections.abc import Mapping, Sequence, Sized
+from typing import Any
+
+from ...errors import InputError
+from .columns.protocol import Column
+from .entries import Entries, Table, looks_like_frame, missing
+from .groups import position
+
+# words for what masking puts in; all but "missing" are about a background
+OF_BACKGROUND = ("mean", "median", "most_frequent", "background")
+STRATEGIES = (*OF_BACKGROUND, "missing")
+
+
+def baseline_rows(
+    columns: Sequence[Column], values: list[Any], baseline: Any, table: Table | None
+) -> list[list[Any]]:
+    """Baseline rows [R] of values [D].
+
+    Parameters
+    ----------
+    columns, values
+        Of the instance.
+    baseline
+        As in `Tabular`.
+    table
+        The background.
+    """
+    names = [column.name for column in columns]
+    if isinstance(baseline, str) and baseline == "background":
+        if table is None:
+            raise InputError("baseline='background' needs background rows")
+        return table.rows()
+    if _is_single(baseline):
+        if table is None and baseline is not None and not isinstance(baseline, str):
+            return [[baseline] * len(names)]
+        asked = dict.fromkeys(range(len(names)), baseline)
+    elif isinstance(baseline, Mapping):
+        asked = {position(names, name, "baseline"): value for name, value in baseline.items()}
+    else:
+        return Table.read(baseline, names, "baseline").rows()
+    for_all = _is_single(baseline)
+    held = [None] * len(names) if table is None else table.columns
+    return [
+        [
+            _tau(column, value, asked.get(place), entries, for_all)
+            for place, (column, value, entries) in enumerate(zip(columns, values, held, strict=True))
+        ]
+    ]
+
+
+def _is_single(baseline: Any) -> bool:
+    """Whether one value or word is given for all columns."""
+    if isinstance(baseline, (str, bytes)):
+        return True
+    return getattr(baseline, "ndim", 0) == 0 and not isinstance(baseline, Sized) and not looks_like_frame(baseline)
+
+
+def _tau(column: Column, value: Any, asked: Any, entries: Entries | None, for_all: bool) -> Any:
+    """What masking puts into one column of an instance that holds `value` there.
+
+    A number that is meant for all columns does not replace texts where the background knows better.
+    """
+    if isinstance(asked, str) and asked in STRATEGIES:
+        return _by_word(column, asked, entries)
+    known = entries is not None and bool(entries.first)
+    if asked is not None and not (for_all and column.is_worded and known and not isinstance(asked, str)):
+        return asked
+    if entries is not None and known:
+        return entries.first[0] if len(entries) == 1 else entries.typical(column, "mean")
+    if entries is not None and missing(value):
+        return value  # nothing but missing values anywhere
+    if column.neutral is None:
+        raise InputError(
+            f"column {column.name!r} holds {value!r}: no number stands for 'masked' there; "
+            f"give baseline={{{column.name!r}: value}}, or background rows, whose most frequent value it then is"
+        )
+    return column.neutral
+
+
+def _by_word(column: Column, word: str, entries: Entries | None) -> Any:
+    """What a strategy makes of the background."""
+    if word == "missing":
+        return column.absent
+    if entries is None:
+        raise InputError(f"baseline {word!r} of column {column.name!r} needs background rows")
+    return entries.typical(column, word) if entries.first else column.absent

@@ -1,0 +1,64 @@
+"""Columns of days, times and durations."""
+
+import datetime
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..entries import Entries
+from .protocol import most_frequent, most_frequent_of, refuse_numbers
+
+
+@dataclass(frozen=True)
+class Date:
+    """Days, times and durations: masked with their mean, which is a day, a time or a duration again."""
+
+    name: Hashable
+    absent: Any = None
+    is_worded: bool = True
+    neutral: Any = None
+
+    def typical(self, entries: Entries, strategy: str) -> Any:
+        """See `Column.typical`. Times of a day have no mean: the median stands for it."""
+        present = entries.present
+        if present.dtype.kind in "mM":
+            return _typical_tick(present, entries.first[0], strategy)
+        if strategy == "most_frequent":
+            return most_frequent_of(self, entries)
+        listed = present.tolist()
+        if strategy == "median" or isinstance(listed[0], datetime.time):
+            return sorted(listed)[(len(listed) - 1) // 2]
+        return listed[0] + sum((day - listed[0] for day in listed), datetime.timedelta()) / len(listed)
+
+    def read(self, cell: Any) -> Any:
+        """See `Column.read`: a text in ISO format is a day, a time or a duration for the library."""
+        return cell
+
+    def fit(self, entries: list[Any]) -> list[Any]:
+        """See `Column.fit`: a library would take 0 for a day."""
+        refuse_numbers(entries)
+        return entries
+
+
+def _typical_tick(present: npt.NDArray[Any], first: Any, strategy: str) -> Any:
+    """The typical one of days counted in ticks of a unit; `first` is the first one in the table's own type."""
+    since = present.view(np.int64) - present.view(np.int64)[0]
+    if strategy == "most_frequent":
+        ticks = most_frequent(since)
+    else:
+        ticks = round(float(np.mean(since) if strategy == "mean" else np.median(since)))
+    return _later(first, np.int64(ticks).view(present.dtype.str.replace("M8", "m8")))
+
+
+def _later(start: Any, by: np.timedelta64) -> Any:
+    """A day, time or duration of the same type as `start`."""
+    if isinstance(start, np.generic) or hasattr(start, "nanosecond") or hasattr(start, "nanoseconds"):
+        return start + by  # NumPy's and pandas' own
+    step = by.astype("m8[us]").item()
+    if getattr(start, "tzinfo", None) is None:
+        return start + step
+    # what a clock on the wall shows may jump in between
+    return (start.astimezone(datetime.UTC) + step).astimezone(start.tzinfo)

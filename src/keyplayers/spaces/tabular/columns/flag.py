@@ -1,0 +1,34 @@
+"""Columns of booleans."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from ..entries import Entries, missing
+from .protocol import Misfit, most_frequent
+
+_SPELLED = {"true": True, "false": False, "1": True, "0": False}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false: masked with what is more frequent."""
+
+    name: Hashable
+    absent: Any = None
+    is_worded: bool = False
+    neutral: Any = False
+
+    def typical(self, entries: Entries, strategy: str) -> Any:
+        """See `Column.typical`."""
+        return most_frequent(entries.present)
+
+    def read(self, cell: Any) -> Any:
+        """See `Column.read`: a text may spell a boolean."""
+        return _SPELLED.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
+
+    def fit(self, entries: list[Any]) -> list[Any]:
+        """See `Column.fit`: a library would take 0.5 for True."""
+        if any(not missing(entry) and entry not in (0, 1) for entry in entries):
+            raise Misfit("neither true nor false")
+        return [None if missing(entry) else bool(entry) for entry in entries]

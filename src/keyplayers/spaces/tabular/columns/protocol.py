@@ -1,0 +1,97 @@
+"""What a column of any kind can be asked."""
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ....errors import InputError
+from ..entries import Entries, missing
+
+
+class Misfit(ValueError):
+    """An entry is of another kind than its column; the message completes "..., which it cannot hold: "."""
+
+
+class Column(Protocol):
+    """One column of a table. Its kind is decided by dtype and background, never by the instance's cell."""
+
+    @property
+    def name(self) -> Hashable:
+        """What the table calls it."""
+
+    @property
+    def is_worded(self) -> bool:
+        """Whether no number stands for "masked" here: then a number meant for all columns is not meant for it."""
+
+    @property
+    def absent(self) -> Any:
+        """What stands for a missing entry."""
+
+    @property
+    def neutral(self) -> Any:
+        """What masking puts in where nothing is known; None where there is no such value."""
+
+    def typical(self, entries: Entries, strategy: str) -> Any:
+        """The "mean", "median" or "most_frequent" of the entries, at least one of which is not missing.
+
+        Where a kind has no mean or median, its most frequent entry stands for them.
+
+        Raises
+        ------
+        InputError
+            The entries are of another kind.
+        """
+
+    def read(self, cell: Any) -> Any:
+        """A cell of an instance that does not know the column's dtype: a row of JSON or CSV, a Series.
+
+        Raises
+        ------
+        Misfit
+            It is of another kind.
+        """
+
+    def fit(self, entries: list[Any]) -> list[Any]:
+        """Entries as this kind writes them.
+
+        Raises
+        ------
+        Misfit
+            One of them is of another kind; libraries would turn it into something.
+        """
+
+
+def most_frequent(present: npt.NDArray[Any]) -> Any:
+    """The most frequent entry, of several the one that comes first, as a Python value.
+
+    Raises
+    ------
+    TypeError
+        The entries are lists or the like.
+    """
+    if present.dtype.kind != "O":
+        values, firsts, counts = np.unique(present, return_index=True, return_counts=True)
+        among = np.flatnonzero(counts == counts.max())
+        return values[among[firsts[among].argmin()]].item()
+    counted = Counter(present.tolist())
+    return max(counted, key=counted.__getitem__)
+
+
+def most_frequent_of(column: Column, entries: Entries) -> Any:
+    """`most_frequent`, with an error that names the column."""
+    try:
+        return most_frequent(entries.present)
+    except TypeError as error:
+        raise InputError(
+            f"column {column.name!r} holds {type(entries.first[0]).__name__}, of which none is the most frequent: "
+            f"give baseline={{{column.name!r}: value}}"
+        ) from error
+
+
+def refuse_numbers(entries: list[Any]) -> None:
+    """Refuse numbers, of which a library would make texts or days."""
+    if any(isinstance(entry, (int, float)) and not missing(entry) for entry in entries):
+        raise Misfit("no number stands there")

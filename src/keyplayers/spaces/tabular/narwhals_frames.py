@@ -1,0 +1,107 @@
+"""Columns of the frames that narwhals knows, polars and pyarrow among them."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from ..._base.arrays import Ints
+from .columns.choose import column_of_objects
+from .columns.date import Date
+from .columns.flag import Flag
+from .columns.number import Number
+from .columns.protocol import Column
+from .columns.text import Category, Text
+from .entries import Entries, missing
+from .whole import all_whole, check_exact
+
+
+class NarwhalsFrames:
+    """See `Library`.
+
+    Parameters
+    ----------
+    like
+        A frame of the library.
+    """
+
+    def __init__(self, like: Any) -> None:
+        self._backend = nw.from_native(like, eager_only=True).implementation
+
+    def names(self, frame: Any) -> list[Any]:
+        """See `Library.names`."""
+        return list(nw.from_native(frame, eager_only=True).columns)
+
+    def dtypes(self, frame: Any) -> list[Any]:
+        """See `Library.dtypes`."""
+        return list(nw.from_native(frame, eager_only=True).schema.values())
+
+    def cells(self, frame: Any) -> list[Any]:
+        """See `Library.cells`."""
+        held = nw.from_native(frame, eager_only=True)
+        return [held[name][0] for name in held.columns]
+
+    def column(self, name: Any, dtype: Any, entries: Entries | None, cell: Any) -> Column:
+        """See `Library.column`."""
+        if isinstance(dtype, (nw.Categorical, nw.Enum)):
+            return Category(name)
+        if dtype == nw.Boolean():
+            return Flag(name)
+        if dtype.is_integer() or dtype.is_float():
+            return Number(name)
+        if dtype == nw.String():
+            return Text(name, entries)
+        return Date(name) if dtype.is_temporal() else column_of_objects(name, entries, cell)
+
+    def joined(self, background: Any, dtype: Any, cell: Any) -> Any:
+        """See `Library.joined`."""
+        if not isinstance(background, nw.Enum) or missing(cell) or cell in background.categories:
+            return background
+        more = dtype.categories if isinstance(dtype, nw.Enum) else [cell]
+        return nw.Enum([*background.categories, *(c for c in more if c not in background.categories)])
+
+    def hold(self, column: Column, dtype: Any, entries: list[Any]) -> Any:
+        """See `Library.hold`."""
+        name = str(column.name)
+        entries = [None if missing(e) and not dtype.is_float() else _plain(e) for e in entries]
+        if dtype.is_integer() and not all_whole(entries):
+            check_exact(entries)
+            dtype = nw.Float64()
+        entries = column.fit(entries)
+        if isinstance(dtype, (nw.Categorical, nw.Enum)):
+            return nw.new_series(name, entries, nw.String(), backend=self._backend).cast(dtype)
+        if dtype.is_integer():
+            entries = [None if e is None else int(e) for e in entries]
+        elif dtype.is_float():
+            entries = [None if e is None else float(e) for e in entries]
+        # a column in which all is missing may have no type of its own
+        known = None if isinstance(dtype, nw.Unknown) else dtype
+        return nw.new_series(name, entries, known, backend=self._backend)
+
+    def frame(self, names: list[Any], columns: list[Any]) -> Any:
+        """See `Library.frame`."""
+        made = dict(zip(names, columns, strict=True))
+        return nw.from_dict(made, backend=self._backend).to_native()
+
+    def block(self, names: list[Any], values: npt.NDArray[Any]) -> Any:
+        """See `Library.block`."""
+        return self.frame(names, list(values))
+
+    def columns(self, frame: Any) -> Iterator[tuple[Any, Callable[[Ints], Any]]]:
+        """See `Library.columns`."""
+        held = nw.from_native(frame, eager_only=True)
+        for name, dtype in held.schema.items():
+            series = held[name]
+            plain = (dtype.is_numeric() and not dtype.is_decimal()) or dtype == nw.Boolean()
+            yield (series.to_numpy() if plain and not series.is_null().any() else None), partial(_gather, series)
+
+
+def _gather(series: Any, picks: Ints) -> Any:
+    return series[picks.tolist()]
+
+
+def _plain(entry: Any) -> Any:
+    return entry.item() if isinstance(entry, np.generic) else entry
