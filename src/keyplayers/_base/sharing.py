@@ -10,13 +10,15 @@ import mmap
 import os
 import pickle
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, TypeVar
 
-from ..errors import InputError
+from ..errors import InputError, KeyPlayersWarning
+from .messages import silence
 from .parallel import Workers
 
 Thing = TypeVar("Thing")
@@ -161,8 +163,11 @@ def _once(path: str, places: list[str]) -> Any:
 def _load(load: Callable[[], Any], places: list[str]) -> Any:
     """What `load` gives, with modules found where the sender finds them."""
     sys.path.extend(place for place in places if place not in sys.path)
+    silence()  # the sender speaks for all
     try:
-        return load()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KeyPlayersWarning)
+            return load()
     except Exception as error:
         raise InputError(f"a worker process cannot load what it was sent: {error}") from error
 

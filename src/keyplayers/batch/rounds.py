@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from .._base.interrupts import interrupted, noted_interrupts
+from .._base.messages import speak_for_workers
 from .._base.names import name_to_json
 from .._base.parallel import Workers, run_tasks, workers
 from .._base.progress import Deadline, Progress, TimeIsUp
@@ -154,9 +155,10 @@ class _Done:
 
 def _start_workers(plan: Plan, prefer: Prefer, exits: ExitStack) -> _WorkerPool:
     available = workers(plan.n_jobs, prefer)
-    return _WorkerPool(
-        prefer, available, exits.enter_context(share(original(plan.explainer), available, plan.folder))
-    )
+    if not available.share_memory:
+        speak_for_workers()
+    shared = exits.enter_context(share(original(plan.explainer), available, plan.folder))
+    return _WorkerPool(prefer, available, shared)
 
 
 def _job(plan: Plan, targets: Targets, position: int) -> _Job:

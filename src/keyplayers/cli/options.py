@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from .._base.messages import silence
+
 if TYPE_CHECKING:
     from ..mrf.field import MarkovRandomField
 
@@ -25,7 +27,16 @@ Model = Annotated[
 Seed = Annotated[int | None, typer.Option(help="Seed of all randomness; the same seed gives the same numbers.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Workers or threads; -1: all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary, no notes.")]
+
+
+def _be_quiet(asked: bool) -> bool:
+    silence(asked)
+    return asked
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_be_quiet, help="No progress, no summary, no notes.")
+]
 
 
 @dataclass(frozen=True)
