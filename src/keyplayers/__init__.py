@@ -47,6 +47,10 @@ _HOMES = {
     "scale_free_field": ".mrf.generators",
     "star_field": ".mrf.generators",
     "tree_field": ".mrf.generators",
+    "REMOVED": ".mrf.what_if",
+    "WhatIf": ".mrf.what_if",
+    "what_if": ".mrf.what_if",
+    "what_ifs": ".mrf.what_if",
     "McXai": ".mcxai.explainer",
     "FeatureSpace": ".spaces.protocol",
     "Tabular": ".spaces.tabular",
@@ -90,6 +94,10 @@ if TYPE_CHECKING:
     from .mrf.inference.elimination import treewidth_bound as treewidth_bound
     from .mrf.inference.exact import exact_marginals as exact_marginals
     from .mrf.inference.propagation import belief_propagation as belief_propagation
+    from .mrf.what_if import REMOVED as REMOVED
+    from .mrf.what_if import WhatIf as WhatIf
+    from .mrf.what_if import what_if as what_if
+    from .mrf.what_if import what_ifs as what_ifs
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
     from .spaces.protocol import FeatureSpace as FeatureSpace

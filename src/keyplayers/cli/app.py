@@ -15,6 +15,7 @@ from .explain import ball, explain
 from .explain_model import explain_model
 from .output import printable, say
 from .store import store
+from .what_if import what_if
 
 app = typer.Typer(
     name="keyplayers",
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(beliefs)
 app.command()(explain)
 app.command()(ball)
+app.command()(what_if)
 app.command()(explain_model)
 app.add_typer(store, name="store")
 app.command()(demo)

@@ -123,7 +123,7 @@ def explain(
             max_evals=max_evals,
             std_error_goal=std_error_goal,
             max_ball=max_ball,
-            beliefs=_find_beliefs(mrf, beliefs, exact, inference, jobs, progress),
+            beliefs=find_beliefs(mrf, beliefs, exact, inference, jobs, progress),
             keep_coalitions=coalitions is not None,
         )
         found = None if targets else explainer.explain(name, random_state=seed, progress=progress)
@@ -154,7 +154,7 @@ def explain(
             say(line)
 
 
-def _find_beliefs(
+def find_beliefs(
     mrf: "MarkovRandomField",
     path: Path | None,
     exact: bool,
@@ -162,6 +162,7 @@ def _find_beliefs(
     jobs: int | None,
     progress: Any,
 ) -> "BeliefState":
+    """Beliefs from a file, exact ones, or those of propagation."""
     from ..errors import InputError
     from ..mrf.inference.exact import exact_marginals
     from ..mrf.inference.propagation import belief_propagation

@@ -75,9 +75,8 @@ class FieldOptions:
 
     def load(self, model: Path) -> "MarkovRandomField":
         """The field, with its evidence."""
-        from ..errors import InputError
         from ..readers import read_mrf
-        from ..readers.edge_files import parse_state, read_evidence, read_potential, read_priors
+        from ..readers.edge_files import read_evidence, read_potential, read_priors
 
         given = {
             "priors": read_priors(str(self.priors)) if self.priors else None,
@@ -95,18 +94,33 @@ class FieldOptions:
         mrf = read_mrf(model, **options)
         if self.evidence:
             mrf = mrf.observe(read_evidence(str(self.evidence), mrf))
-        observed: dict[Hashable, Hashable] = {}
-        for text in self.observe or []:
-            name, equals, state = text.rpartition("=")
-            if not equals:
-                raise InputError(f"--observe must be NAME=STATE, got {text!r}")
-            variable = mrf.names.parse(name)
-            known = parse_state(mrf, variable, state)
-            if observed.setdefault(variable, known) != known:
-                raise InputError(
-                    f"--observe says that {variable!r} is {known!r} and that it is {observed[variable]!r}"
-                )
+        observed = parse_assignments(mrf, self.observe or [], "--observe")
         return mrf.observe(observed) if observed else mrf
+
+
+def parse_assignments(mrf: "MarkovRandomField", texts: list[str], option: str) -> dict[Hashable, Hashable]:
+    """``NAME=STATE`` as often as an option was given.
+
+    Raises
+    ------
+    InputError
+        A text is no such thing, or two of them contradict each other.
+    UnknownNameError
+        There is no such variable or state.
+    """
+    from ..errors import InputError
+    from ..readers.edge_files import parse_state
+
+    found: dict[Hashable, Hashable] = {}
+    for text in texts:
+        name, equals, state = text.rpartition("=")
+        if not equals:
+            raise InputError(f"{option} must be NAME=STATE, got {text!r}")
+        variable = mrf.names.parse(name)
+        known = parse_state(mrf, variable, state)
+        if found.setdefault(variable, known) != known:
+            raise InputError(f"{option} says that {variable!r} is {known!r} and that it is {found[variable]!r}")
+    return found
 
 
 @dataclass(frozen=True)
