@@ -47,8 +47,11 @@ class Changes(NamedTuple):
     is_waiting: np.ndarray  # [N]
     waiting: np.ndarray  # [N] variables that may have something to pass on
     is_touched: np.ndarray  # [N]
-    touched: np.ndarray  # [N] variables whose totals, messages or answers changed
-    n_touched: np.ndarray  # [1]
+    touched: np.ndarray  # [N] variables whose totals, pins or sums changed
+    has_sent: np.ndarray  # [N]
+    is_changed: np.ndarray  # [2E]
+    changed: np.ndarray  # [2E] slots whose messages, slopes or answers changed
+    counts: np.ndarray  # [2] how many variables were touched, how many slots changed
 
 
 @kernel
@@ -154,10 +157,12 @@ def _still_waiting(changes, n_waiting):
 def _send(network, flow, changes, v, n_waiting):
     """Variable v sends anew to all its neighbours. Returns: how many variables wait."""
     _touch(changes, v)
+    changes.has_sent[v] = True
     changes.weight[v], changes.arrived[v] = 0.0, 0.0
     pin, total, heard = flow.pins[v], flow.totals[v], 0.0
     for slot in range(network.offsets[v], network.offsets[v + 1]):
         back = network.reverse[slot]
+        _change(changes, slot)
         changes.unsent[back] = 0.0
         sent, slope = _message(network, slot, total - flow.messages[back], pin)
         flow.passed[slot] = slope * flow.answers[slot]
@@ -193,6 +198,7 @@ def correct_answers(network, flow, changes, target, sources, tolerance, max_corr
         _touch(changes, v)
         flow.heard[v] = 0.0
         for slot in range(network.offsets[v], network.offsets[v + 1]):
+            _change(changes, slot)
             cavity = flow.totals[v] - flow.messages[network.reverse[slot]]
             flow.passed[slot] = _message(network, slot, cavity, flow.pins[v])[1] * flow.answers[slot]
             flow.heard[v] += flow.passed[slot]
@@ -213,6 +219,7 @@ def correct_answers(network, flow, changes, target, sources, tolerance, max_corr
                 answer += 1.0
             if abs(answer - flow.answers[back]) <= tolerance:
                 continue
+            _change(changes, back)
             flow.answers[back] = answer
             u = network.neighbours[slot]
             _touch(changes, u)
@@ -234,11 +241,11 @@ def correct_answers(network, flow, changes, target, sources, tolerance, max_corr
 def effect_of_unsent(network, flow, changes):
     """What the changes that were not passed on do to the target's log-odds, to first order."""
     effect = 0.0
-    for i in range(changes.n_touched[0]):
-        v = changes.touched[i]
-        if flow.pins[v] == FREE and changes.arrived[v] > 0.0:
-            for slot in range(network.offsets[v], network.offsets[v + 1]):
-                effect += (flow.heard[v] - flow.passed[slot]) * changes.unsent[network.reverse[slot]]
+    for i in range(changes.counts[1]):
+        slot = changes.changed[i]
+        u = network.neighbours[slot]
+        if flow.pins[u] == FREE:
+            effect += (flow.heard[u] - flow.passed[network.reverse[slot]]) * changes.unsent[slot]
     return effect
 
 
@@ -246,21 +253,30 @@ def effect_of_unsent(network, flow, changes):
 def _touch(changes, v):
     if not changes.is_touched[v]:
         changes.is_touched[v] = True
-        changes.touched[changes.n_touched[0]] = v
-        changes.n_touched[0] += 1
+        changes.touched[changes.counts[0]] = v
+        changes.counts[0] += 1
 
 
 @kernel
-def undo(network, flow, start, changes):
+def _change(changes, slot):
+    if not changes.is_changed[slot]:
+        changes.is_changed[slot] = True
+        changes.changed[changes.counts[1]] = slot
+        changes.counts[1] += 1
+
+
+@kernel
+def undo(flow, start, changes):
     """Bring the flow back to where it started. Writes: flow, changes."""
-    for i in range(changes.n_touched[0]):
+    for i in range(changes.counts[0]):
         v = changes.touched[i]
         flow.totals[v], flow.heard[v], flow.pins[v] = start.totals[v], start.heard[v], start.pins[v]
         changes.weight[v], changes.arrived[v] = 0.0, 0.0
-        changes.is_touched[v] = False
-        for slot in range(network.offsets[v], network.offsets[v + 1]):
-            flow.messages[slot], flow.passed[slot] = start.messages[slot], start.passed[slot]
-            flow.answers[slot] = start.answers[slot]
-            changes.unsent[slot] = 0.0
-            changes.unsent[network.reverse[slot]] = 0.0
-    changes.n_touched[0] = 0
+        changes.is_touched[v] = changes.has_sent[v] = False
+    for i in range(changes.counts[1]):
+        slot = changes.changed[i]
+        flow.messages[slot], flow.passed[slot] = start.messages[slot], start.passed[slot]
+        flow.answers[slot] = start.answers[slot]
+        changes.unsent[slot] = 0.0
+        changes.is_changed[slot] = False
+    changes.counts[:] = 0

@@ -87,7 +87,7 @@ class LocalResponse:
             infinite = {kernels.ZERO: -np.inf, kernels.ONE: np.inf}.get(int(pin), 0.0)
             return Answer(float(flow.totals[self._target] + effect + infinite), n_sent)
         finally:
-            kernels.undo(self._network, flow, self._start, self._changes)
+            kernels.undo(flow, self._start, self._changes)
 
     def _follow(self, senders: Ints, tolerance: float, most: int) -> int:
         network, flow, changes = self._network, self._flow, self._changes
@@ -95,8 +95,10 @@ class LocalResponse:
         n_done = kernels.correct_answers(network, flow, changes, self._target, senders, tolerance, most)
         n_done += kernels.follow(network, flow, changes, senders, tolerance, most)
         if n_done <= most:
-            touched = changes.touched[: changes.n_touched[0]].copy()
-            n_done += kernels.correct_answers(network, flow, changes, self._target, touched, tolerance, most)
+            # whoever only heard something responds otherwise too, but by less than the tolerance minds
+            touched = changes.touched[: changes.counts[0]]
+            senders = touched[changes.has_sent[touched]]
+            n_done += kernels.correct_answers(network, flow, changes, self._target, senders, tolerance, most)
         return int(n_done)
 
     def _set_prior(self, v: int, log_prior: Floats | None) -> None:
@@ -148,7 +150,10 @@ def _no_changes(mrf: MarkovRandomField) -> Any:
         waiting=np.empty(n, dtype=np.int64),
         is_touched=np.zeros(n, dtype=bool),
         touched=np.empty(n, dtype=np.int64),
-        n_touched=np.zeros(1, dtype=np.int64),
+        has_sent=np.zeros(n, dtype=bool),
+        is_changed=np.zeros(2 * mrf.n_edges, dtype=bool),
+        changed=np.empty(2 * mrf.n_edges, dtype=np.int64),
+        counts=np.zeros(2, dtype=np.int64),
     )
 
 
