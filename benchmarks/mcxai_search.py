@@ -9,6 +9,8 @@ number of steps and the mean number of rows; greedy and its relatives stand besi
 import argparse
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,41 +22,40 @@ from mcxai_problems import problems
 from mcxai_rivals import SEARCHES, Game
 
 from keyplayers import McXai
-from keyplayers.mcxai import explainer as settings_of
-from keyplayers.mcxai.flip_sets import find as seek
-from keyplayers.mcxai.flip_sets import objectives as measures
-from keyplayers.mcxai.flip_sets import top_down as above
+from keyplayers.mcxai import explainer, shares
+from keyplayers.mcxai.flip_sets import find, objectives, top_down
 
 PROBLEMS = ("digits mlp", "digits forest", "breast cancer boosting, mean", "wine svm", "acts together, pairs")
-
-
-class TreeOnly(McXai):
-    """The tree search alone: single players are looked at for the surrogate, no sets are sought before it."""
-
-    def _budget(self, n: int, rows_per_state: int) -> Any:
-        total, (first, second) = super()._budget(n, rows_per_state)
-        return total, (replace(first, play=total * 3 // 4, survey=0), replace(second, survey=0))
 
 
 TEXTBOOK = {"widening": None, "rollout": "random", "parallel_leaves": 1, "surrogate": "none", "depth": 10}
 
 
-def variants(rows: int) -> dict[str, tuple[type[McXai], dict[str, Any]]]:
-    return {
-        "textbook": (McXai, TEXTBOOK | {"max_evals": rows}),
-        "tree, no widening, Q by drop": (TreeOnly, {"max_evals": rows, "widening": None, "surrogate": "drop"}),
-        "tree, widening (1, 0.5), Q by drop": (
-            TreeOnly,
-            {"max_evals": rows, "widening": (1, 0.5), "surrogate": "drop"},
-        ),
-        "tree, widening (2, 0.5), Q by drop": (
-            TreeOnly,
-            {"max_evals": rows, "widening": (2, 0.5), "surrogate": "drop"},
-        ),
-        "tree, widening (1, 0.5), regression": (TreeOnly, {"max_evals": rows}),
-        "the same, orders share": (TreeOnly, {"max_evals": rows, "share_orders": True}),
-        "default": (McXai, {}),
-    }
+# the tree search alone: single players are evaluated for the surrogate, no other set is looked for before it
+TREE_VARIANTS: dict[str, dict[str, Any]] = {
+    "tree, no widening, Q by drop": {"widening": None, "surrogate": "drop"},
+    "tree, widening (1, 0.5), Q by drop": {"widening": (1, 0.5), "surrogate": "drop"},
+    "tree, widening (2, 0.5), Q by drop": {"widening": (2, 0.5), "surrogate": "drop"},
+    "tree, widening (1, 0.5), regression": {},
+    "the same, orders share": {"share_orders": True},
+}
+
+
+@contextmanager
+def patched(module: Any, name: str, value: Any) -> Iterator[None]:
+    """Inside, the module has another value under this name."""
+    kept = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, kept)
+
+
+def share_out_to_the_tree(*arguments: Any) -> Any:
+    """Most rows go into the tree search, none into playouts of all first moves."""
+    total, (first, second) = shares.share_out(*arguments)
+    return total, (replace(first, play=total * 3 // 4, first_moves=0), replace(second, first_moves=0))
 
 
 def main() -> None:
@@ -71,38 +72,32 @@ def main() -> None:
                 games = [Game(case, problem.tau) for case in problem.correct]
                 found = [search(game) for game in games]
                 _show(name, [None if s is None else len(s) for s in found], [g.rows for g in games])
-        for name, (kind, settings) in variants(options.rows).items():
-            _run(name, problem, kind, settings)
-        for name, module, constant, value in (
-            ("default, no unmasking from above", above, "ATTEMPTS", 0),
-            ("default, no descent", seek, "descend", _skip),
-            ("default, no proposals", seek, "propose", _skip),
-            ("default, one rival class", measures, "N_RIVALS", 1),
-            ("default, patience 50", settings_of, "PATIENCE", 50),
-            ("default, patience 200", settings_of, "PATIENCE", 200),
+        _run("textbook", problem, TEXTBOOK | {"max_evals": options.rows})
+        with (
+            patched(find, "STRATEGIES", find.STRATEGIES[:1]),
+            patched(explainer, "share_out", share_out_to_the_tree),
         ):
-            kept = getattr(module, constant)
-            setattr(module, constant, value)
-            _run(name, problem, McXai, {})
-            setattr(module, constant, kept)
+            for name, settings in TREE_VARIANTS.items():
+                _run(name, problem, settings | {"max_evals": options.rows})
+        _run("default", problem, {})
+        for part in ("unmask_top_down", "lazy_greedy", "try_proposals"):
+            with patched(find, "STRATEGIES", [s for s in find.STRATEGIES if s.__name__ != part]):
+                _run(f"default, without {part}", problem, {})
+        for name, module, constant, value in (
+            ("default, one rival class", objectives, "N_RIVALS", 1),
+            ("default, one order from the top down", top_down, "ATTEMPTS", 1),
+            ("default, patience 50", shares, "PATIENCE", 50),
+            ("default, patience 200", shares, "PATIENCE", 200),
+        ):
+            with patched(module, constant, value):
+                _run(name, problem, {})
 
 
-def _skip(*_: Any) -> None:
-    """Instead of a part of the search."""
-
-
-def _alone(found: Any, _patience: int) -> None:
-    """Instead of the search for sets: every player alone."""
-    seek._singles(found, np.arange(found.game.n))
-
-
-def _run(name: str, problem: Any, kind: type[McXai], settings: dict[str, Any]) -> None:
-    kept, seek._seek = seek._seek, _alone if kind is TreeOnly else seek._seek
+def _run(name: str, problem: Any, settings: dict[str, Any]) -> None:
     explained = [
-        kind(case.predict, baseline=problem.tau, **settings).explain(case.row, random_state=seed)
+        McXai(case.predict, baseline=problem.tau, **settings).explain(case.row, random_state=seed)
         for seed, case in enumerate(problem.correct)
     ]
-    seek._seek = kept
     _show(name, [len(ex.key_set) if ex.flipped else None for ex in explained], [ex.n_rows for ex in explained])
 
 

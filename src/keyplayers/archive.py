@@ -28,7 +28,7 @@ Reader: TypeAlias = Callable[[Mapping[str, Any]], Explanation[Any]]
 # imported when such a file is met
 _READERS: dict[str, Reader | str] = {
     "graphshapley": "keyplayers.graphshapley.codec:from_dict",
-    "mcxai": "keyplayers.mcxai.result:explanation_from_dict",
+    "mcxai": "keyplayers.mcxai.codec:explanation_from_dict",
 }
 _FORMAT = "keyplayers explanation"
 _NEWEST = 1  # schema version that this package writes

@@ -2,24 +2,34 @@
 
 import numpy as np
 
-from keyplayers.mcxai.game.game import Board, Game
+from keyplayers.mcxai.budget import Budget
+from keyplayers.mcxai.flip_sets.find import find_flip_sets
+from keyplayers.mcxai.game.game import Game
+from keyplayers.mcxai.game.state_cache import StateCache
 
 
-def board_of(score, n, *, target=1, max_rows=10_000, **settings):
-    """A board on which P(class 1) of a state is ``score(frozenset of masked players)``."""
+def cache_of(score, n, *, target=1, max_rows=10_000, deadline=np.inf, **settings):
+    """A cache on which P(class 1) of a state is ``score(frozenset of masked players)``."""
 
     def probabilities(states):
         p = np.array([score(frozenset(np.flatnonzero(s).tolist())) for s in states], dtype=float)
         return np.column_stack([1 - p, p])
 
-    return Board(probabilities, n, target, max_rows=max_rows, **settings)
+    return StateCache(probabilities, n, target, Budget(max_rows, deadline), **settings)
 
 
 def game_of(score, n, **settings):
-    """The classification game on that board, or the misclassification game where class 1 is not predicted."""
-    board = board_of(score, n, **settings)
-    first = board.look(np.zeros((1, n), dtype=bool))
-    return Game(board, 1 if board.predicted[first[0]] == board.target else -1, np.zeros(n, dtype=bool))
+    """The classification game on that cache, or the misclassification game where class 1 is not predicted."""
+    cache = cache_of(score, n, **settings)
+    first = cache.evaluate(np.zeros((1, n), dtype=bool))
+    return Game(cache, 1 if cache.predicted[first[0]] == cache.target else -1, np.zeros(n, dtype=bool))
+
+
+def find_within(search, max_rows, patience):
+    """Look for small sets within so many further rows; afterwards the search may spend all that there is again."""
+    cache = search.game.cache
+    find_flip_sets(search, cache.budget.part(cache.n_rows, max_rows), patience)
+    search.go_on(cache.budget)
 
 
 def additive(weights, margin):

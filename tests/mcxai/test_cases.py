@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from keyplayers import InputError, McXai, PredictorError, Tabular, UnknownNameError
-from keyplayers.mcxai.result import explanation_from_dict
+from keyplayers.mcxai.codec import explanation_from_dict
 
 
 def p1(rows):
@@ -259,7 +259,7 @@ def test_labels_alone_can_be_explained():
     assert ex.predicted == "spam"
     assert ex.flipped
     assert ex.key_set == (0,)
-    assert ex.main.becomes == "ham"
+    assert ex.main.new_class == "ham"
     assert set(ex.classes) == {"spam", "ham"}
     assert ex.trail[:2] == (1.0, 0.0)
 
@@ -318,7 +318,7 @@ def test_multilabel_is_about_one_label():
     ex = McXai(three_labels, baseline=0, multilabel=True).explain(np.ones(2), target=0, random_state=0)
     assert ex.flipped
     assert ex.key_set == (0,)
-    assert ex.main.becomes == "not 0"
+    assert ex.main.new_class == "not 0"
     assert ex.p_target == pytest.approx(p1(np.ones((1, 2)))[0])
     with pytest.raises(InputError, match="multilabel=True"):
         McXai(three_labels, baseline=0).explain(np.ones(2), target=0)
@@ -341,7 +341,7 @@ def test_an_answer_exists_where_nothing_flips(limits):
     assert ex.key_set == ()
     assert ex.key_sets() == ()
     assert len(ex.best_set) == 30
-    assert ex.drop == pytest.approx(0.3)
+    assert ex.probability_change == pytest.approx(0.3)
     assert ex.p_masked == pytest.approx(0.6)
     assert ex.n_rows <= limits.get("max_evals", 700)
     assert "no set that was tried" in ex.sentence

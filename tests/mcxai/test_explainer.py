@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import keyplayers as kp
 from keyplayers import InputError, McXai
-from keyplayers.mcxai.result import explanation_from_dict
+from keyplayers.mcxai.codec import explanation_from_dict
 from tests.mcxai.games import random_score, saturating_score
 from tests.oracles.mask_games import shapley_values, smallest_sets
 
@@ -119,7 +119,7 @@ def test_the_trail_of_a_planted_game():
     assert ex.opposition == (2,)
     assert ex.trail == pytest.approx((0.93, 0.31, 0.8))
     assert "Against 1 speaks 2" in ex.sentence
-    assert ex.continuation.becomes == 1
+    assert ex.continuation.new_class == 1
 
 
 @pytest.mark.parametrize("max_evals", [300, 2000])
@@ -243,7 +243,7 @@ def test_what_ended_the_game_outside_the_limits_is_not_denied(limits):
     score = lambda s: 0.9 - 0.6 * (len(s) > 3) - 0.001 * len(s)  # noqa: E731
     ex = explain_game(score, 9, **limits)
     assert not ex.flipped
-    assert ex.main.becomes == 0
+    assert ex.main.new_class == 0
     assert "masked it says 0" in ex.sentence
     assert "were too few to find a set" in ex.sentence
     assert "no set that was tried" not in ex.sentence

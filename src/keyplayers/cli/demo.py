@@ -102,7 +102,7 @@ def _digit() -> None:
         ]
         typer.echo("      " + " ".join(cells))
     typer.echo(
-        f"\n   + and . are ink. # carries the {found.target}: without it the model says {found.main.becomes}."
+        f"\n   + and . are ink. # carries the {found.target}: without it the model says {found.main.new_class}."
     )
     typer.echo(f"   o is ink that spoke against the {found.target}.")
     shown = " -> ".join(f"{p:.2f}" for p in found.trail)

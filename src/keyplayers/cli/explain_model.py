@@ -202,42 +202,17 @@ def _choose(table: Any, rows: str) -> Any:
 
 def print_features(found: "Explanation[GameTrees]", top: int) -> None:
     """The most important players as a table."""
-    frame = found.structure
-    if not len(found):
-        return
-    opposing = (
-        {}
-        if frame.continuation is None
-        else dict(zip(frame.continuation.players, frame.continuation.win_rates.tolist(), strict=True))
-    )
-    rows: list[list[Any]] = []
-    for player, value in found.top(top):
-        instance, masked = frame.shown.get(player, ("", ""))
-        role = "carries" if frame.main.kind == "classification" else "stands in the way"
-        mark = role if player in frame.key_set else "opposes" if player in frame.opposition else ""
-        against = opposing.get(player)
-        rows.append([player, instance, masked, value, "-" if against is None else f"{against:.4f}", mark])
-    other = "against" if frame.main.kind == "classification" else "for"
-    print_table(
-        f"Key players of {found.target!r}"
-        + (f" (top {len(rows)} of {len(found):,})" if len(rows) < len(found) else ""),
-        ["player", "value", "masked to", found.unit, f"win rate {other}", ""],
-        rows,
-    )
+    from ..mcxai.present import table
+
+    if len(found):
+        print_table(*table(found, top))
 
 
 def cost(found: "Explanation[GameTrees]") -> list[str]:
     """How sure the answer is and what it cost."""
-    structure = found.structure
-    if structure.proven:
-        sure = "no smaller set does it: all were tried"
-    else:
-        sure = f"any set that does it has at least {structure.lower_bound} players (all smaller ones were tried)"
-    return [
-        f"P({found.target!r}): " + " -> ".join(f"{p:.3f}" for p in structure.trail),
-        f"{sure}; {structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, "
-        f"{structure.seconds:.2f} s",
-    ]
+    from ..mcxai.present import notes
+
+    return notes(found.structure)
 
 
 def _read(path: Path, model: Any, dropped: list[str], array: bool) -> Any:

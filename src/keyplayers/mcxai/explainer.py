@@ -1,56 +1,68 @@
 """`McXai`: why does a classifier say this of an instance? Two games of masking, searched and read."""
 
-import math
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._base.arrays import Floats, Ints
+from .._base.arrays import Floats
 from .._base.progress import Progress, Silent
 from .._base.seeding import RandomState, generator
+from .._base.settings import (
+    ANYTHING,
+    NOTHING,
+    YES_OR_NO,
+    Rule,
+    Settings,
+    exactly,
+    one_of,
+    real,
+    registered,
+    setting,
+    whole,
+)
 from .._base.sharing import fingerprint
 from ..errors import InputError, ModelError
 from ..explanation import Explanation
-from ..models.outputs import Output
+from ..models.outputs import OUTPUTS, Output
 from ..models.predictor import Predictor
-from ..spaces.protocol import FeatureSpace, MaskedInstance
+from ..spaces.protocol import FeatureSpace
 from ..spaces.tabular import Tabular
-from .flip_sets.find import seek_sets
-from .flip_sets.sets import Seek, in_order
-from .game.game import Board, Game
+from . import codec as codec  # it registers the forms of the structure
+from .budget import Budget
 from .game.scorer import Scorer
-from .readout import MAX_SETS, read_game, tell
-from .result import GameReading, GameTrees
-from .tree.search import Playouts, Rules, graft, play, replay, survey
-from .tree.surrogates import SURROGATES, Surrogate, make_quality
+from .game.state_cache import StateCache
+from .readout import build_explanation
+from .result import GameResult, GameTrees
+from .shares import share_out
+from .tree.surrogates import SURROGATES
+from .two_games import SearchSettings, play_both
 
-# Rows that "auto" allows: enough for the smallest sets on every problem of the benchmark, most use far fewer
-ROWS, ROWS_PER_PLAYER, FEW_PLAYERS = 600, 4, 64
-# rows without a smaller set after which the search for sets stops, in the first game and in its continuation
-PATIENCE, PATIENCE_AFTER = 100, 30
-# widening "auto": (c, alpha); see docs/search.md
-WIDENING = (1.0, 0.5)
-# rows for the tree search with max_evals "auto", in the first game and in its continuation
-PLAY, PLAY_AFTER = 48, 24
-# playouts that run at a time with parallel_leaves "auto"
-LEAVES = 12
+AUTO = exactly("auto")
+
+# settings that say how the search is done
+_SEARCH = tuple(field.name for field in fields(SearchSettings))
+# settings that the explanation repeats
+_TOLD = (*_SEARCH, "max_evals", "max_seconds", "batch_size", "output", "multilabel")
 
 
-@dataclass(frozen=True)
-class _Share:
-    """Rows for the parts of one game."""
-
-    seek: int  # the search for sets
-    patience: int  # of these, rows without a smaller set after which it stops
-    play: int  # the tree search
-    survey: int  # playouts of all first moves alike
-    reserve: int = 0  # left for the other game
+def _is_widening(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and real(above=0).accepts(value[0])
+        and real(0).accepts(value[1])
+    )
 
 
-class McXai:
+_WIDENING = AUTO | NOTHING | Rule(lambda: "(c > 0, alpha >= 0)", _is_widening)
+_SPACE = NOTHING | Rule(lambda: "a feature space such as Tabular()", lambda value: hasattr(value, "bind"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class McXai(Settings):
     """Explain a classifier by two games of masking.
 
     Parameters
@@ -108,96 +120,49 @@ class McXai:
     ([0], 1)
     """
 
+    predict: Any = setting(positional=True)
+    space: FeatureSpace | None = setting(None, _SPACE, positional=True)
+    baseline: Any = setting(None)
+    background: Any = setting(None)
+    depth: int | Literal["auto"] = setting("auto", AUTO | whole(1))
+    eta: float = setting(0.5, real(0, at_most=1))
+    exploration: float = setting(2**0.5, real(0))
+    surrogate: str = setting("auto", registered(lambda: SURROGATES))
+    widening: tuple[float, float] | Literal["auto"] | None = setting("auto", _WIDENING)
+    rollout: Literal["surrogate", "random"] = setting("surrogate", one_of("surrogate", "random"))
+    parallel_leaves: int | Literal["auto"] = setting("auto", AUTO | whole(1))
+    share_orders: bool = setting(False, YES_OR_NO)
+    max_evals: int | Literal["auto"] = setting("auto", AUTO | whole(2))
+    max_seconds: float | None = setting(None, NOTHING | real(above=0))
+    batch_size: int = setting(256, whole(1))
+    output: Output = setting("proba", one_of(*OUTPUTS))
+    class_names: Sequence[Hashable] | None = setting(None, ANYTHING)
+    multilabel: bool = setting(False, YES_OR_NO)
+
+    _table: ClassVar[FeatureSpace]  # of an explainer without `space`: made once, since it may hold a background
+
     #: models in Python hold the GIL: many instances are spread over processes
     prefer = "processes"
 
-    def __init__(
-        self,
-        predict: Any,
-        space: FeatureSpace | None = None,
-        baseline: Any = None,
-        *,
-        background: Any = None,
-        depth: int | Literal["auto"] = "auto",
-        eta: float = 0.5,
-        exploration: float = 2**0.5,
-        surrogate: Surrogate = "auto",
-        widening: tuple[float, float] | Literal["auto"] | None = "auto",
-        rollout: Literal["surrogate", "random"] = "surrogate",
-        parallel_leaves: int | Literal["auto"] = "auto",
-        share_orders: bool = False,
-        max_evals: int | Literal["auto"] = "auto",
-        max_seconds: float | None = None,
-        batch_size: int = 256,
-        output: Output = "proba",
-        class_names: Sequence[Hashable] | None = None,
-        multilabel: bool = False,
-    ) -> None:
-        if space is not None and not (baseline is None and background is None):
+    def __post_init__(self) -> None:
+        if isinstance(self.widening, (tuple, list, np.ndarray)):
+            object.__setattr__(self, "widening", tuple(map(_plain, self.widening)))
+        super().__post_init__()
+        if self.space is not None and not (self.baseline is None and self.background is None):
             raise InputError("give baseline and background to the space, or leave the space out")
-        # scalars of NumPy as plain numbers, which JSON can hold
-        depth, eta, exploration = _plain(depth), _plain(eta), _plain(exploration)
-        parallel_leaves, max_evals, batch_size = _plain(parallel_leaves), _plain(max_evals), _plain(batch_size)
-        max_seconds, share_orders, multilabel = _plain(max_seconds), _plain(share_orders), _plain(multilabel)
-        if isinstance(widening, (tuple, list, np.ndarray)):
-            widening = tuple(map(_plain, widening))
-        _check(space is None or hasattr(space, "bind"), "space", "a feature space such as Tabular()", space)
-        _check(depth == "auto" or (_whole(depth) and depth >= 1), "depth", "'auto' or at least 1", depth)
-        _check(_real(eta) and 0 <= eta <= 1, "eta", "between 0 and 1", eta)
-        _check(_real(exploration) and exploration >= 0, "exploration", "a number of at least 0", exploration)
-        _check(surrogate in SURROGATES, "surrogate", f"one of {', '.join(SURROGATES)}", surrogate)
-        _check(rollout in ("surrogate", "random"), "rollout", "'surrogate' or 'random'", rollout)
-        _check(
-            widening is None
-            or widening == "auto"
-            or (
-                isinstance(widening, tuple)
-                and [_real(part) for part in widening] == [True, True]
-                and widening[0] > 0
-                and widening[1] >= 0
-            ),
-            "widening", "'auto', None or (c > 0, alpha >= 0)", widening,
-        )  # fmt: skip
-        _check(
-            parallel_leaves == "auto" or (_whole(parallel_leaves) and parallel_leaves >= 1),
-            "parallel_leaves", "'auto' or at least 1", parallel_leaves,
-        )  # fmt: skip
-        _check(
-            max_evals == "auto" or (_whole(max_evals) and max_evals >= 2),
-            "max_evals",
-            "'auto' or at least 2",
-            max_evals,
-        )
-        _check(
-            max_seconds is None or (_real(max_seconds) and max_seconds > 0),
-            "max_seconds",
-            "None or a number above 0",
-            max_seconds,
-        )
-        _check(_whole(batch_size) and batch_size >= 1, "batch_size", "at least 1", batch_size)
-        self.predict = predict
-        self.space: FeatureSpace = Tabular(baseline=baseline, background=background) if space is None else space
-        self.depth, self.eta, self.exploration = depth, eta, exploration
-        self.surrogate, self.widening, self.rollout = surrogate, widening, rollout
-        self.parallel_leaves, self.share_orders = parallel_leaves, share_orders
-        self.max_evals, self.max_seconds, self.batch_size = max_evals, max_seconds, batch_size
-        self.output, self.class_names, self.multilabel = output, class_names, multilabel
-        Predictor(predict, output, class_names, multilabel)
+        if self.space is None:
+            object.__setattr__(self, "_table", Tabular(baseline=self.baseline, background=self.background))
+        self._predictor()
 
     @property
     def textbook(self) -> bool:
         """Whether the settings ask for the search as the textbook has it."""
-        return (
-            self.widening is None
-            and self.rollout == "random"
-            and self.parallel_leaves == 1
-            and self.surrogate == "none"
-        )
+        return self._search().textbook
 
     def identity(self) -> tuple[dict[str, Any], str | None]:
         """What decides the answer: settings, and a fingerprint of model and space where they can be pickled."""
         settings = {key: value for key, value in self._settings(None).items() if key != "random_state"}
-        return settings, fingerprint((self.predict, self.space))
+        return settings, fingerprint((self.predict, self._feature_space()))
 
     def explain(
         self,
@@ -233,151 +198,60 @@ class McXai:
         UnknownNameError
             There is no such class.
         """
-        progress = progress or Silent()
         started = time.perf_counter()
         rng = generator(random_state)
-        bound = self.space.bind(instance)
-        maskable = np.flatnonzero(bound.maskable)
-        scorer = Scorer(
-            Predictor(self.predict, self.output, self.class_names, self.multilabel),
-            bound,
-            maskable,
-            self.batch_size,
-        )
-        total, shares = self._budget(len(maskable), bound.n_backgrounds)
+        bound = self._feature_space().bind(instance)
+        scorer = Scorer(self._predictor(), bound, np.flatnonzero(bound.maskable), self.batch_size)
+        n_players, n_backgrounds = len(scorer.maskable), bound.n_backgrounds
+        total, shares = share_out(self.max_evals, n_players, n_backgrounds, self.textbook)
+        progress = progress or Silent()
+        cache = self._open_cache(scorer, target, Budget(total, self._deadline(started)))
+        cache.on_rows = progress.advance
+        names = [bound.names[i] for i in scorer.maskable]
+        games: list[GameResult] = []
+
+        def tell(partial: bool = False) -> Explanation[GameTrees]:
+            cost = (scorer.predictor.n_calls, time.perf_counter() - started)
+            told = self._settings(random_state)
+            return build_explanation(games, cache, bound, scorer.predictor.classes, cost, partial, told)
+
+        progress.begin("masking", total)
+        try:
+            play_both(cache, names, self._search(), shares, rng, games)
+        except KeyboardInterrupt:
+            if not games:
+                raise
+            return tell(partial=True)
+        except ModelError as error:
+            error.masked = scorer.masked_names()
+            error.partial = tell() if games else None
+            raise
+        finally:
+            progress.end()
+        return tell()
+
+    def _open_cache(self, scorer: Scorer, target: Hashable, budget: Budget) -> StateCache:
+        """The cache with the instance itself and everything masked, which are shown in any case."""
         ends = scorer.ends()
         y = self._target(scorer, ends, target)
         if y >= ends.shape[1]:  # a class that a model of labels has not given yet
             ends = np.pad(ends, ((0, 0), (0, y + 1 - ends.shape[1])))
-        board = Board(
-            scorer, len(maskable), y, self.multilabel, bound.n_backgrounds, total,
-            float("inf") if self.max_seconds is None else started + self.max_seconds,
-        )  # fmt: skip
-        states = np.zeros((len(ends), len(maskable)), dtype=bool)
-        states[1:] = True
-        board.remember(states, ends)
-        board.n_rows = len(ends) * bound.n_backgrounds
-        board.on_rows = progress.advance
-        games: list[GameReading] = []
-        settings = self._settings(random_state)
-        progress.begin("masking", total)
-        partial = False
-        try:
-            self._play_games(board, bound, maskable, rng, shares, games, scorer)
-        except KeyboardInterrupt:
-            if not games:
-                raise
-            partial = True
-        except ModelError as error:
-            error.partial = tell(games, board, bound, scorer, started, settings) if games else None
-            raise
-        finally:
-            progress.end()
-        return tell(games, board, bound, scorer, started, settings, partial)
-
-    def _play_games(
-        self,
-        board: Board,
-        bound: MaskedInstance,
-        maskable: Ints,
-        rng: np.random.Generator,
-        shares: tuple[_Share, _Share],
-        games: list[GameReading],
-        scorer: "Scorer",
-    ) -> None:
-        """The first game, then the other one from the state in which the first one's key set is masked."""
-        names = [bound.names[i] for i in maskable]
-        start = int(board.look(np.zeros((1, len(maskable)), dtype=bool))[0])
-        sign = 1 if board.predicted[start] == board.target else -1
-        base = np.zeros(len(maskable), dtype=bool)
-        for share in shares:
-            game = Game(board, sign, base)
-            games.append(self._play_one(game, names, rng, share, games, scorer))
-            if not games[-1].flipped or board.rows_left() < board.rows_per_state:
-                return
-            masked = set(games[-1].best_set)
-            base = base | np.array([name in masked for name in names])
-            sign = -sign
-
-    def _play_one(
-        self,
-        game: Game,
-        names: list[Hashable],
-        rng: np.random.Generator,
-        share: "_Share",
-        games: list[GameReading],
-        scorer: "Scorer",
-    ) -> GameReading:
-        """Seek small sets, graft them onto a tree, let the tree search go on from there."""
-        before = game.board.n_rows
-        seek = Seek(game, rng)
-        playouts: Playouts | None = None
-        contributions = np.full(game.n, np.nan)
-        try:
-            if not self.textbook:
-                seek_sets(seek, share.seek, share.patience)
-            playouts = self._sow(seek)
-            if not self.textbook:
-                for order, index in in_order(seek, list(seek.found))[:MAX_SETS]:
-                    graft(playouts, order, index)
-            play(playouts, rng, share.play, shrinking=None if self.textbook else seek)
-            if not self.textbook:
-                survey(playouts, rng, min(share.survey, game.board.rows_left() - share.reserve))
-                contributions = replay(playouts, rng)
-        except (ModelError, KeyboardInterrupt) as error:
-            if isinstance(error, ModelError):
-                error.masked = scorer.masked_names()
-            games.append(
-                read_game(
-                    game,
-                    seek,
-                    playouts or self._sow(seek),
-                    names,
-                    contributions,
-                    game.board.n_rows - before,
-                    self.textbook,
-                )
-            )
-            raise
-        return read_game(game, seek, playouts, names, contributions, game.board.n_rows - before, self.textbook)
-
-    def _sow(self, seek: Seek) -> Playouts:
-        """A tree of only a root, with a surrogate that starts from what single players do."""
-        game = seek.game
-        margin = game.sign * float(game.board.margins(np.array([game.start]))[0])
-        quality = make_quality(self.surrogate, seek.gains, margin)
-        return Playouts(game, self._rules(game, seek.best_size()), quality)
-
-    def _rules(self, game: Game, best_size: int | None) -> Rules:
-        depth = self.depth if self.depth != "auto" else max(10, 2 * (best_size or 0))
-        return Rules(
-            max(1, min(depth, game.n)),
-            self.eta,
-            self.exploration,
-            WIDENING if self.widening == "auto" else self.widening,
-            self.rollout,
-            LEAVES if self.parallel_leaves == "auto" else self.parallel_leaves,
-            self.share_orders,
+        n = len(scorer.maskable)
+        cache = StateCache(
+            score=scorer,
+            n_players=n,
+            target=y,
+            budget=budget,
+            multilabel=self.multilabel,
+            rows_per_state=scorer.bound.n_backgrounds,
         )
+        masks = np.zeros((len(ends), n), dtype=bool)
+        masks[1:] = True
+        cache.insert(masks, ends)
+        return cache
 
-    def _budget(self, n: int, rows_per_state: int) -> tuple[int, tuple[_Share, _Share]]:
-        """Rows in all, and the shares of the two games."""
-        r = rows_per_state
-        if self.max_evals == "auto":
-            total = ROWS + ROWS_PER_PLAYER * max(0, n - FEW_PLAYERS)
-            after = 2 * n + 2 * PATIENCE_AFTER
-            first = _Share((total - after // 2) * r, max(PATIENCE, n // 2) * r, PLAY * r, 0)
-            return total * r, (first, _Share(after * r, PATIENCE_AFTER * r, PLAY_AFTER * r, 0))
-        total = self.max_evals
-        if self.textbook:
-            return total, (_Share(0, 0, total * 3 // 4, 0), _Share(0, 0, total, 0))
-        if total <= 4 * n * r:  # hardly enough to find a set at all
-            return total, (_Share(total, total, total, 0), _Share(total, PATIENCE_AFTER * r, total, 0))
-        patience = max(PATIENCE * r, total // 8)
-        first = _Share(total * 3 // 5, patience, total // 8, total, reserve=total // 8)
-        return total, (first, _Share(total // 8, patience // 4, total // 16, total))
-
-    def _target(self, scorer: "Scorer", ends: Floats, target: Hashable) -> int:
+    def _target(self, scorer: Scorer, ends: Floats, target: Hashable) -> int:
+        """Index of the class that the games are about."""
         if target is not None:
             return scorer.predictor.index(target)
         if self.multilabel:
@@ -387,28 +261,26 @@ class McXai:
             )
         return int(ends[0].argmax())
 
+    def _deadline(self, started: float) -> float:
+        return float("inf") if self.max_seconds is None else started + self.max_seconds
+
+    def _feature_space(self) -> FeatureSpace:
+        return self._table if self.space is None else self.space
+
+    def _predictor(self) -> Predictor:
+        return Predictor(self.predict, self.output, self.class_names, self.multilabel)
+
+    def _search(self) -> SearchSettings:
+        return SearchSettings(**{name: getattr(self, name) for name in _SEARCH})
+
     def _settings(self, random_state: RandomState) -> dict[str, Any]:
-        names = (
-            "depth", "eta", "exploration", "surrogate", "rollout", "parallel_leaves", "share_orders", "max_evals",
-            "max_seconds", "batch_size", "output", "multilabel",
-        )  # fmt: skip
-        widening = list(self.widening) if isinstance(self.widening, tuple) else self.widening
+        """What the explanation tells of how it was made; JSON can hold it."""
+        told = {name: getattr(self, name) for name in _TOLD}
+        if isinstance(self.widening, tuple):
+            told["widening"] = list(self.widening)
         seed = int(random_state) if isinstance(random_state, (int, np.integer)) else None
-        return {name: getattr(self, name) for name in names} | {"widening": widening, "random_state": seed}
+        return told | {"random_state": seed}
 
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _real(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _check(right: bool, name: str, allowed: str, given: Any) -> None:
-    if not right:
-        raise InputError(f"{name} must be {allowed}, got {given!r}")

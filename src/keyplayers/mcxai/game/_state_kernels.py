@@ -1,13 +1,30 @@
 # mypy: ignore-errors
-"""Kernels of the board: which states are known, and what the model said of them. Arrays only; see game.py."""
+"""Kernels of the state cache: which states are known, and what the model said of them. Arrays only."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._base.compiled import kernel
 
 
+class Readings(NamedTuple):
+    """What is read off the probabilities of each state [M]."""
+
+    p_target: np.ndarray  # probability of the target
+    p_other: np.ndarray  # probability of the best other class
+    predicted: np.ndarray  # index of the class
+
+
+class Visits(NamedTuple):
+    """Which states a game has looked at."""
+
+    visited: np.ndarray  # [M]
+    n_seen: np.ndarray  # [n + 1] different states by size
+
+
 @kernel
-def find(packed, held, n_held, slots):
+def find_or_insert(packed, held, n_held, slots):
     """Index of each packed state [B, W] among those held [M, W]; new ones get the next numbers.
 
     slots [H] hash table of indices, H a power of two above M, -1: empty. Writes: held and slots where a state is
@@ -18,7 +35,7 @@ def find(packed, held, n_held, slots):
     fresh = np.empty(n_states, dtype=np.int64)
     n_fresh = 0
     for b in range(n_states):
-        slot = _slot(packed[b], held, slots)
+        slot = _slot(packed, b, held, slots)
         if slots[slot] < 0:
             index = n_held + n_fresh
             slots[slot] = index
@@ -31,20 +48,21 @@ def find(packed, held, n_held, slots):
 
 
 @kernel
-def _slot(state, held, slots):
-    """Where a state stands in the table, or the empty place where it belongs."""
+def _slot(packed, row, held, slots):
+    """Where a row of packed states stands in the table, or the empty place where it belongs."""
     # FNV-1a over the bytes, high bits folded in
+    width = packed.shape[1]
     code = np.uint64(14695981039346656037)
-    for byte in state:
-        code = (code ^ np.uint64(byte)) * np.uint64(1099511628211)
+    for w in range(width):
+        code = (code ^ np.uint64(packed[row, w])) * np.uint64(1099511628211)
     code ^= code >> np.uint64(29)
     last = len(slots) - 1
     slot = np.int64(code & np.uint64(last))
     while slots[slot] >= 0:
-        other = held[slots[slot]]
+        other = slots[slot]
         same = True
-        for w in range(len(state)):
-            if other[w] != state[w]:
+        for w in range(width):
+            if held[other, w] != packed[row, w]:
                 same = False
                 break
         if same:
@@ -54,32 +72,32 @@ def _slot(state, held, slots):
 
 
 @kernel
-def forget(held, start, stop, slots):
-    """Take the states start .. stop - 1, which were entered last, out of the table."""
+def remove_latest(held, start, stop, slots):
+    """Take the states start .. stop - 1, which were inserted last, out of the table."""
     # linear probing: in reverse, each one leaves the table as it was before it came
     for index in range(stop - 1, start - 1, -1):
-        slots[_slot(held[index], held, slots)] = -1
+        slots[_slot(held, index, held, slots)] = -1
 
 
 @kernel
-def enter_all(held, n_held, slots):
+def rehash(held, n_held, slots):
     """Fill an empty table with all states held."""
     for index in range(n_held):
-        slots[_slot(held[index], held, slots)] = index
+        slots[_slot(held, index, held, slots)] = index
 
 
 @kernel
-def judge(probabilities, start, stop, target, multilabel, p_target, p_other, predicted):
+def read_classes(probabilities, start, stop, target, multilabel, readings):
     """Read the target's probability, that of the best other class and the class off states start .. stop - 1.
 
-    probabilities [M, K]. Writes: p_target, p_other, predicted [M].
+    probabilities [M, K]. Writes: readings.
     """
     for i in range(start, stop):
         p = probabilities[i, target]
-        p_target[i] = p
+        readings.p_target[i] = p
         if multilabel:
-            p_other[i] = 1 - p
-            predicted[i] = target if p > 0.5 else -1
+            readings.p_other[i] = 1 - p
+            readings.predicted[i] = target if p > 0.5 else -1
             continue
         best = 0
         other = 0.0
@@ -88,24 +106,24 @@ def judge(probabilities, start, stop, target, multilabel, p_target, p_other, pre
                 best = k
             if k != target and probabilities[i, k] > other:
                 other = probabilities[i, k]
-        p_other[i] = other
-        predicted[i] = best
+        readings.p_other[i] = other
+        readings.predicted[i] = best
 
 
 @kernel
-def count(found, states, predicted, target, sign, counted, n_seen, smallest_end):
-    """Count states [B, n] that a game looks at, -1: not seen, once each.
+def count_visits(found, masks, over, visits, smallest_end):
+    """Count states [B, n] that a game looks at, -1: not seen, once each. over [B]: whether they end the game.
 
-    Writes: counted [M], n_seen [n + 1] by size. Returns: size of the smallest state so far that ends the game.
+    Writes: visits. Returns: size of the smallest state so far that ends the game.
     """
     for b in range(len(found)):
         index = found[b]
-        if index >= 0 and not counted[index]:
-            counted[index] = True
+        if index >= 0 and not visits.visited[index]:
+            visits.visited[index] = True
             size = 0
-            for masked in states[b]:
-                size += masked
-            n_seen[size] += 1
-            if (predicted[index] == target) != (sign == 1) and size < smallest_end:
+            for p in range(masks.shape[1]):
+                size += masks[b, p]
+            visits.n_seen[size] += 1
+            if over[b] and size < smallest_end:
                 smallest_end = size
     return smallest_end

@@ -1,71 +1,98 @@
 """Surrogates Q(x, a): what an edge is expected to win, before anybody played it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Protocol
 
 import numpy as np
 
-from ..._base.arrays import Floats, Ints
-from ...errors import InputError
-from . import _search_kernels as kernels
-
-Surrogate = Literal["auto", "none", "drop", "regression"]
-SURROGATES = ("auto", "none", "drop", "regression")
+from ..._base.arrays import Bools, Floats
+from . import _surrogate_kernels as kernels
+from ._select_kernels import AdditiveTerms
+from ._tree_kernels import Nodes
 
 # a regression on pairs of players holds n * n numbers: beyond this many players "auto" takes "drop"
 MAX_REGRESSION = 512
+# sweeps over the tree after every block of playouts
+N_SWEEPS = 2
+# the smallest gap that can be divided by
+SMALLEST_GAP = 1e-12
+
+
+class Surrogate(Protocol):
+    """Q(x, a), in units of a win rate."""
+
+    def scores(self, masked: Bools) -> Floats:
+        """Q of every action [B, n] in states of masked players [B, n]; what is masked already does not count."""
+
+    def learn(self, nodes: Nodes) -> None:
+        """Train on the win rates that the tree holds now: ``nodes.rewards / nodes.n_visits`` of the first
+        ``nodes.size[0]`` nodes."""
 
 
 @dataclass(eq=False)
-class Quality:
+class AdditiveSurrogate:
     """Q(x, a) = bias + prior of a + sum of pairs (masked player, a)."""
 
-    prior: Floats  # [n] in units of a win rate
-    pairs: Floats  # [n, n] masked before, action; [0, 0] where the surrogate knows no pairs
-    learns: bool
-    bias: float = 0.0
+    terms: AdditiveTerms
+    learns: bool = False
 
-    def first_moves(self) -> Floats:
-        """Q at the root, clipped to what a win rate can be [n]."""
-        return np.clip(self.bias + self.prior, 0.0, 1.0)
+    @classmethod
+    def of(cls, prior: Floats, *, pairs: bool = False, learns: bool = False) -> "AdditiveSurrogate":
+        """With this prior [n]; `pairs` says whether it knows pairs of players."""
+        n = len(prior) if pairs else 0
+        return cls(AdditiveTerms(np.zeros(1), prior, np.zeros((n, n))), learns)
 
-    def learn(
-        self,
-        parents: Ints,
-        players: Ints,
-        n_visits: Ints,
-        rewards: Floats,
-        n_nodes: int,
-    ) -> None:
+    def scores(self, masked: Bools) -> Floats:
+        """Q of every action [B, n]."""
+        q: Floats = self.terms.bias + np.broadcast_to(self.terms.prior, masked.shape)
+        return q + masked @ self.terms.pairs if len(self.terms.pairs) else q
+
+    def learn(self, nodes: Nodes) -> None:
         """Train on the win rates that the tree holds now."""
         if self.learns:
-            self.bias = kernels.learn_edges(
-                parents, players, n_visits, rewards, n_nodes, self.prior, self.pairs, self.bias, 2
-            )
+            kernels.fit_win_rates(nodes, self.terms, N_SWEEPS)
 
 
-def make_quality(surrogate: Surrogate, gains: Floats, needed: float) -> Quality:
-    """The surrogate at the start of a game.
+# gains [n]: change of the margin when a player is masked alone; gap: change that ends the game
+Factory = Callable[[Floats, float], Surrogate]
 
-    Parameters
-    ----------
-    surrogate
-        "none": 0 everywhere. "drop": how far a player moves the margin alone, as a part of what is needed to
-        end the game. "regression": that as a start, then trained on the win rates in the tree, with a term per
-        player and per pair of a masked player and an action. "auto": regression for up to 512 players.
-    gains
-        Change of the margin when a player is masked alone, [n].
-    needed
-        Change of the margin that ends the game.
-    """
-    if surrogate not in SURROGATES:
-        raise InputError(f"surrogate must be one of {', '.join(SURROGATES)}, got {surrogate!r}")
-    n = len(gains)
-    if surrogate == "auto":
-        surrogate = "regression" if n <= MAX_REGRESSION else "drop"
-    if surrogate == "none":
-        return Quality(np.zeros(n), np.zeros((0, 0)), learns=False)
-    prior = np.clip(gains / max(abs(needed), 1e-12), -1, 1)
-    if surrogate == "drop":
-        return Quality(prior, np.zeros((0, 0)), learns=False)
-    return Quality(prior, np.zeros((n, n)), learns=True)
+
+def _prior(gains: Floats, gap: float) -> Floats:
+    """What a player moves the margin alone, as a part of what is needed to end the game [n]."""
+    return np.clip(gains / max(abs(gap), SMALLEST_GAP), -1, 1)
+
+
+def no_surrogate(gains: Floats, gap: float) -> Surrogate:
+    """Q is 0 everywhere."""
+    return AdditiveSurrogate.of(np.zeros(len(gains)))
+
+
+def drop_surrogate(gains: Floats, gap: float) -> Surrogate:
+    """Q is what a player moves the margin alone, as a part of what is needed."""
+    return AdditiveSurrogate.of(_prior(gains, gap))
+
+
+def regression_surrogate(gains: Floats, gap: float) -> Surrogate:
+    """That as a start, then trained on the win rates in the tree, with a term per player and per pair."""
+    return AdditiveSurrogate.of(_prior(gains, gap), pairs=True, learns=True)
+
+
+def auto_surrogate(gains: Floats, gap: float) -> Surrogate:
+    """Regression for up to 512 players, else drop."""
+    return (regression_surrogate if len(gains) <= MAX_REGRESSION else drop_surrogate)(gains, gap)
+
+
+# name -> factory. A surrogate from outside is one more entry; `McXai(surrogate=name)` finds it here.
+SURROGATES: dict[str, Factory] = {
+    "auto": auto_surrogate,
+    "none": no_surrogate,
+    "drop": drop_surrogate,
+    "regression": regression_surrogate,
+}
+
+
+def first_move_scores(surrogate: Surrogate, n: int) -> Floats:
+    """Q at the root, clipped to what a win rate can be [n]."""
+    scores: Floats = surrogate.scores(np.zeros((1, n), dtype=bool))[0]
+    return np.clip(scores, 0.0, 1.0)

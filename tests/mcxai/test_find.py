@@ -4,17 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyplayers.mcxai.flip_sets import _set_kernels as kernels
-from keyplayers.mcxai.flip_sets.find import seek_sets
-from keyplayers.mcxai.flip_sets.sets import Seek, in_order, shrink
-from tests.mcxai.games import additive, game_of, random_score
+from keyplayers.mcxai.flip_sets.minimise import minimise_by_deletion
+from keyplayers.mcxai.flip_sets.search import FlipSetSearch, replay_orders
+from tests.mcxai.games import additive, find_within, game_of, random_score
 from tests.oracles.mask_games import smallest_sets
 
 
 def sought(score, n, *, rows=600, patience=150, seed=0):
     game = game_of(score, n)
-    seek = Seek(game, np.random.default_rng(seed))
-    seek_sets(seek, rows, patience)
-    return seek
+    search = FlipSetSearch(game, np.random.default_rng(seed))
+    find_within(search, rows, patience)
+    return search
 
 
 def acts_together(hidden, n, decoys):
@@ -35,9 +35,9 @@ def test_sets_that_act_only_together_are_found_among_decoys(size):
         rng = np.random.default_rng(seed)
         players = rng.permutation(40).tolist()
         hidden, decoys = frozenset(players[:size]), players[size : size + 8]
-        seek = sought(acts_together(hidden, 40, decoys), 40, seed=seed)
-        found += tuple(sorted(hidden)) in seek.found
-        rows.append(seek.game.board.n_rows)
+        search = sought(acts_together(hidden, 40, decoys), 40, seed=seed)
+        found += tuple(sorted(hidden)) in search.found
+        rows.append(search.game.cache.n_rows)
     assert found >= 18
     assert np.mean(rows) < 400
 
@@ -46,54 +46,57 @@ def test_sets_that_act_only_together_are_found_among_decoys(size):
 @settings(max_examples=40, deadline=None)
 def test_with_rows_enough_the_smallest_set_is_found_or_none_exists(seed, n):
     score = random_score(np.random.default_rng(seed), n)
-    seek = sought(score, n, rows=2000, patience=2000)
-    smallest = smallest_sets(lambda s: seek.game.sign * (score(s) - 0.5) < 0, n)
+    search = sought(score, n, rows=2000, patience=2000)
+    smallest = smallest_sets(lambda s: search.game.sign * (score(s) - 0.5) < 0, n)
     if smallest:
-        assert seek.best_size() == len(smallest[0])
-        assert seek.game.lower_bound() <= len(smallest[0])
+        assert search.best_size() == len(smallest[0])
+        assert search.game.lower_bound() <= len(smallest[0])
     else:
-        assert seek.found == {}
+        assert search.found == {}
 
 
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=30, deadline=None)
 def test_what_is_found_ends_the_game_and_no_player_of_it_can_be_spared(seed):
     score = random_score(np.random.default_rng(seed), 9)
-    seek = sought(score, 9)
-    for players in seek.found:
-        assert seek.game.ended(seek.game.look_at([players]))[0]
+    search = sought(score, 9)
+    for players in search.found:
+        assert search.game.ended(search.game.evaluate_sets([players]))[0]
         smaller = [tuple(p for p in players if p != q) for q in players]
-        assert not seek.game.ended(seek.game.look_at(smaller)).any()
-    for order, index in in_order(seek, list(seek.found)):
-        ends = [seek.game.ended(seek.game.look_at([tuple(sorted(order[: k + 1]))]))[0] for k in range(len(order))]
+        assert not search.game.ended(search.game.evaluate_sets(smaller)).any()
+    for order, index in replay_orders(search, list(search.found)):
+        ends = [
+            search.game.ended(search.game.evaluate_sets([tuple(sorted(order[: k + 1]))]))[0]
+            for k in range(len(order))
+        ]
         assert ends == [False] * (len(order) - 1) + [True]
         assert index >= 0
 
 
 def test_shrinking_leaves_a_minimal_set():
     game = game_of(additive([2.0, 0.1, 2.0, 0.1], 3.0), 4)
-    seek = Seek(game, np.random.default_rng(0))
-    assert shrink(seek, (0, 1, 2, 3)) == (0, 2)
-    assert list(seek.found) == [(0, 2)]
+    search = FlipSetSearch(game, np.random.default_rng(0))
+    assert minimise_by_deletion(search, (0, 1, 2, 3)) == (0, 2)
+    assert list(search.found) == [(0, 2)]
 
 
 def test_single_players_are_ruled_out_when_the_budget_is_three_times_their_number():
     n = 30
-    seek = sought(additive([0.1] * n, 99.0), n, rows=3 * n)
-    assert seek.game.lower_bound() >= 2
+    search = sought(additive([0.1] * n, 99.0), n, rows=3 * n)
+    assert search.game.lower_bound() >= 2
 
 
 def test_a_game_that_nothing_ends_stops_early():
-    seek = sought(lambda s: 0.9, 30)
-    assert seek.found == {}
-    assert seek.game.board.n_rows < 300
+    search = sought(lambda s: 0.9, 30)
+    assert search.found == {}
+    assert search.game.cache.n_rows < 300
 
 
 def test_labels_alone_are_enough_for_joint_sets():
     hidden = frozenset({4, 17})
-    seek = sought(lambda s: 0.0 if hidden <= s else 1.0, 25)
-    assert seek.best_size() == 2
-    assert (4, 17) in seek.found
+    search = sought(lambda s: 0.0 if hidden <= s else 1.0, 25)
+    assert search.best_size() == 2
+    assert (4, 17) in search.found
 
 
 def test_the_surrogate_of_pairs_recovers_what_was_planted():
@@ -104,7 +107,8 @@ def test_the_surrogate_of_pairs_recovers_what_was_planted():
     members = np.array([[a, b] for a in range(n) for b in range(a)])
     drops = np.array([gains[a] + gains[b] + truth[a, b] for a, b in members])
     pairs, seen = np.zeros((n, n)), np.eye(n, dtype=bool)
-    kernels.learn_pairs(members, np.full(len(members), 2), drops, gains, pairs, seen, 3)
+    taught = kernels.TaughtStates(members, np.full(len(members), 2), drops)
+    kernels.fit_pairs(taught, gains, pairs, seen, 3)
     assert pairs == pytest.approx(truth, abs=1e-12)
     assert seen.all()
 

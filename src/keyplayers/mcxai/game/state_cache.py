@@ -1,0 +1,162 @@
+"""States of masked players and what the model says of them: a transposition table.
+
+A state is the set of masked players, packed to bits. The cache remembers every state that it has shown to the
+model, so none is shown twice, and it counts rows. Players that masking would not change have no place in it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..._base.arrays import Bools, Floats, Ints
+from ..budget import Budget
+from . import _state_kernels as kernels
+
+# a probability below this cannot be told from 0 when margins are taken as logarithms
+SMALLEST_PROBABILITY = 1e-3
+# states are shown to the model in blocks of at most this many, so that memory does not grow with the budget
+BLOCK = 1024
+# states for which there is room at first
+ROOM = 256
+
+Score = Callable[[Bools], Floats]
+
+
+@dataclass(eq=False)
+class StateCache:
+    """What the model says of the states seen so far.
+
+    Parameters
+    ----------
+    score
+        Masked players [B, n] -> class probabilities [B, K].
+    n_players
+        n, all of them maskable.
+    target
+        Index y of the class that the games are about.
+    budget
+        What the model may be given in all.
+    multilabel
+        Whether the classes are labels that are each on or off: then the game is about label y alone.
+    rows_per_state
+        Rows that the model is given for one state (background rows).
+    on_rows
+        Told how many rows the model was just given.
+    """
+
+    score: Score
+    n_players: int
+    target: int
+    budget: Budget
+    multilabel: bool = False
+    rows_per_state: int = 1
+    on_rows: Callable[[int], None] | None = None
+    n_rows: int = 0
+    n_states: int = 0
+    probabilities: Floats = field(default_factory=lambda: np.empty((ROOM, 0)))  # [M, K]
+    p_target: Floats = field(default_factory=lambda: np.empty(ROOM))  # [M] probability of y
+    p_other: Floats = field(default_factory=lambda: np.empty(ROOM))  # [M] probability of the best other class
+    predicted: Ints = field(default_factory=lambda: np.empty(ROOM, dtype=np.int64))  # [M] class index
+    packed: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]" = field(init=False)  # [M, n/8] masked players
+    _slots: Ints = field(default_factory=lambda: np.full(4 * ROOM, -1))  # hash table of the packed states
+
+    def __post_init__(self) -> None:
+        self.packed = np.empty((ROOM, (self.n_players + 7) // 8), dtype=np.uint8)
+
+    def evaluate(self, masks: Bools, budget: Budget | None = None) -> Ints:
+        """Index of each state [B, n], new ones shown to the model; -1 where the budget (default: all) ends.
+
+        States count in the order in which they are given, so what a budget covers does not depend on how
+        calls are cut.
+        """
+        packed = np.packbits(masks, axis=1)
+        self._make_room(len(packed))
+        start = self.n_states
+        found: Ints
+        found, new = kernels.find_or_insert(packed, self.packed, start, self._slots)
+        if len(new):
+            try:
+                self._show(masks, new, budget or self.budget)
+            finally:
+                stop = start + len(new)
+                if self.n_states < stop:
+                    kernels.remove_latest(self.packed, self.n_states, stop, self._slots)
+                    found[found >= self.n_states] = -1
+        return found
+
+    def insert(self, masks: Bools, probabilities: Floats) -> None:
+        """Note different states whose rows the model has been given already."""
+        self._make_room(len(masks))
+        kernels.find_or_insert(np.packbits(masks, axis=1), self.packed, self.n_states, self._slots)
+        self._append(probabilities)
+        self.n_rows += len(masks) * self.rows_per_state
+
+    def rows_left(self, budget: Budget | None = None) -> int:
+        """Rows that a budget (default: all) still allows, for whole states."""
+        left = (budget or self.budget).rows_left(self.n_rows)
+        return left - left % self.rows_per_state
+
+    def states_left(self, budget: Budget | None = None) -> int:
+        """New states that a budget (default: all) still allows."""
+        return self.rows_left(budget) // self.rows_per_state
+
+    def masks(self, indices: Ints) -> Bools:
+        """Masked players [B, n] of states seen."""
+        return np.unpackbits(self.packed[indices], axis=1, count=self.n_players).view(np.bool_)
+
+    def sizes(self, indices: Ints) -> Ints:
+        """How many players are masked in states seen [B]."""
+        counts: Ints = np.bitwise_count(self.packed[indices]).sum(axis=1, dtype=np.int64)
+        return counts
+
+    def totals(self, indices: Ints, numbers: Ints) -> Ints:
+        """Sum of the masked players' numbers [n] in states seen [B]."""
+        parts = [self.masks(indices[at : at + BLOCK]) @ numbers for at in range(0, len(indices), BLOCK)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+    def margins(self, indices: Ints) -> Floats:
+        """P(y) - P(best other class), [B]."""
+        return self.p_target[indices] - self.p_other[indices]
+
+    def log_odds(self, indices: Ints, rival: int | None = None) -> Floats:
+        """log P(y) - log P(rival), [B]; the rival is the best other class unless one is named."""
+        other = self.p_other[indices] if rival is None else self.probabilities[indices, rival]
+        return np.log(np.maximum(self.p_target[indices], SMALLEST_PROBABILITY)) - np.log(
+            np.maximum(other, SMALLEST_PROBABILITY)
+        )
+
+    def _show(self, masks: Bools, rows: Ints, budget: Budget) -> None:
+        """Show the model these rows of `masks`, as many as the budget allows."""
+        for start in range(0, len(rows), BLOCK):
+            part = rows[start : start + min(BLOCK, self.states_left(budget))]
+            if not len(part):
+                return
+            self._append(self.score(masks[part] if len(part) < len(masks) else masks))
+            self.n_rows += len(part) * self.rows_per_state
+            if self.on_rows is not None:
+                self.on_rows(len(part) * self.rows_per_state)
+
+    def _make_room(self, n_more: int) -> None:
+        """Make room for so many further states."""
+        needed = self.n_states + n_more
+        if needed <= len(self.p_target):
+            return
+        for name in ("probabilities", "p_target", "p_other", "predicted", "packed"):
+            held = getattr(self, name)
+            grown = np.zeros((max(needed, 2 * len(held)), *held.shape[1:]), dtype=held.dtype)
+            grown[: self.n_states] = held[: self.n_states]
+            setattr(self, name, grown)
+        self._slots = np.full(2 ** (len(self.p_target) - 1).bit_length() * 2, -1)
+        kernels.rehash(self.packed, self.n_states, self._slots)
+
+    def _append(self, probabilities: Floats) -> None:
+        """Note what the model says [B, K] of the next B states."""
+        start, stop = self.n_states, self.n_states + len(probabilities)
+        new_classes = probabilities.shape[1] - self.probabilities.shape[1]
+        if new_classes:
+            self.probabilities = np.pad(self.probabilities, ((0, 0), (0, new_classes)))
+        self.probabilities[start:stop] = probabilities
+        readings = kernels.Readings(self.p_target, self.p_other, self.predicted)
+        kernels.read_classes(self.probabilities, start, stop, self.target, self.multilabel, readings)
+        self.n_states = stop

@@ -1,0 +1,149 @@
+"""What an explanation says in words: its sentence, its table, its notes, as data that any page can print."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..explanation import Explanation
+from .result import GameResult, GameTrees, Players
+
+# players that a sentence names before it counts the rest
+N_NAMED = 8
+
+
+class Table(NamedTuple):
+    """Rows under headers, with a title."""
+
+    title: str
+    headers: list[str]
+    rows: list[list[Any]]
+
+
+def sentence(structure: GameTrees) -> str:
+    """The explanation in one plain sentence."""
+    main = structure.main
+    says = f"The model says {structure.predicted!r} of this instance"
+    p = f"P({structure.target!r}) = {structure.p_target:.3f}"
+    if not main.players:
+        return f"{says} ({p}); masking would change nothing: every player already has its masked value."
+    if not main.flipped:
+        return f"{says} ({p}){_unflipped(structure)}"
+    return f"{says} ({p}); {_flipped(structure)}{_opposed(structure)}."
+
+
+def _unflipped(structure: GameTrees) -> str:
+    """What came nearest, where no key set is known."""
+    main, target = structure.main, structure.target
+    near = listing(main.best_set) or "nothing"
+    if (main.new_class != target) == (main.kind == "classification"):
+        return (
+            f". With {near} masked it says {main.new_class!r} (P({target!r}) = {main.p_best:.3f}), but the rows, "
+            "the seconds or the depth allowed were too few to find a set of which every player is needed."
+        )
+    return (
+        f"; no set that was tried changes that. Nearest came masking {near}: {structure.p_target:.3f} -> "
+        f"{main.p_best:.3f}; with everything masked it is {structure.p_masked:.3f}."
+    )
+
+
+def _flipped(structure: GameTrees) -> str:
+    """What the key set does."""
+    main, several = structure.main, len(structure.main.best_set) > 1
+    verb = "carry it" if several else "carries it"
+    if main.kind == "misclassification":
+        verb = f"{'stand' if several else 'stands'} in the way of {structure.target!r}"
+    return (
+        f"{listing(main.best_set)} {verb}: with {'them' if several else 'it'} masked it says {main.new_class!r} "
+        f"(P({structure.target!r}) = {main.p_best:.3f})"
+    )
+
+
+def _opposed(structure: GameTrees) -> str:
+    """What speaks against the target, where that is known."""
+    after = structure.continuation
+    if after is None or after.kind != "misclassification" or not after.best_set:
+        return ""
+    several, target = len(after.best_set) > 1, structure.target
+    back = "turns it back to" if after.flipped else "brings it nearest to"
+    return (
+        f". Against {target!r} {'speak' if several else 'speaks'} {listing(after.best_set)}: masking "
+        f"{'them' if several else 'it'} as well {back} {target!r} ({after.p_best:.3f})"
+    )
+
+
+def listing(players: Sequence[Hashable]) -> str:
+    """Players as a sentence names them: a, b and c."""
+    words = [str(player) for player in players[:N_NAMED]]
+    if len(players) > N_NAMED:
+        words.append(f"{len(players) - N_NAMED} more")
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def table(explanation: Explanation[GameTrees], top: int) -> Table:
+    """The most important players, what they are masked to, and what each is to the decision."""
+    structure = explanation.structure
+    classified = structure.main.kind == "classification"
+    against = _win_rates(structure.continuation)
+    rows: list[list[Any]] = []
+    for player, value in explanation.top(top):
+        instance, masked = structure.display_values.get(player, ("", ""))
+        rate = against.get(player)
+        shown = "-" if rate is None else f"{rate:.4f}"
+        rows.append([player, instance, masked, value, shown, role(structure, player)])
+    part = f" (top {len(rows)} of {len(explanation):,})" if len(rows) < len(explanation) else ""
+    other = "against" if classified else "for"
+    headers = ["player", "value", "masked to", explanation.unit, f"win rate {other}", ""]
+    return Table(f"Key players of {explanation.target!r}{part}", headers, rows)
+
+
+def role(structure: GameTrees, player: Hashable) -> str:
+    """What a player is to the decision, "" where it is in neither set."""
+    if player in structure.key_set:
+        return "carries" if structure.main.kind == "classification" else "stands in the way"
+    return "opposes" if player in structure.opposition else ""
+
+
+def notes(structure: GameTrees) -> list[str]:
+    """How sure the answer is and what it cost."""
+    sure = f"any set that does it has at least {structure.lower_bound} players (all smaller ones were tried)"
+    if structure.proven:
+        sure = "no smaller set does it: all were tried"
+    trail = " -> ".join(f"{p:.3f}" for p in structure.trail)
+    cost = f"{structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, {structure.seconds:.2f} s"
+    return [f"P({structure.target!r}): {trail}", f"{sure}; {cost}"]
+
+
+def readouts(structure: GameTrees, top: int) -> str:
+    """The readouts of all games in words: top players, sets, relations, best path."""
+    return "\n".join(line for game in structure.games for line in _readouts(game, structure.target, top))
+
+
+def _readouts(game: GameResult, target: Hashable, top: int) -> list[str]:
+    verb = "carry" if game.kind == "classification" else "oppose"
+    first = np.argsort(-game.win_rates, kind="stable")[:top]
+    several = [s for s in game.sets() if len(s.players) > 1][:top]
+    related = game.relations()[:top]
+    over = "ends the game" if game.flipped else "does not end it"
+    return [
+        f"{game.kind} game: players that {verb} {target!r}",
+        "  players: " + _join(f"{game.players[i]} {game.win_rates[i]:.3f}" for i in first),
+        "  sets: " + _join(f"{_braced(s.players)} {s.win_rate:.3f}" for s in several),
+        "  relations: " + _join(f"{r.player} given {r.given} {r.kind} {r.change:+.3f}" for r in related),
+        f"  best path: {' -> '.join(map(str, game.best_path)) or 'none'}",
+        f"  best set: {_braced(game.best_set)} ({over}; at least {game.lower_bound} are needed)",
+    ]
+
+
+def _win_rates(game: GameResult | None) -> dict[Hashable, float]:
+    return {} if game is None else dict(zip(game.players, game.win_rates.tolist(), strict=True))
+
+
+def _join(parts: Iterable[str]) -> str:
+    return "; ".join(parts) or "none"
+
+
+def _braced(players: Players) -> str:
+    return "{" + ", ".join(map(str, players)) + "}"
