@@ -32,8 +32,8 @@ def grown(children, n):
     nodes = {(): 0}
     for path, (visits, gained) in children.items():
         node = nodes[path] = tree.add_child(nodes[path[:-1]], path[-1])
-        tree.nodes.pending[node] = False
-        tree.nodes.n_visits[node], tree.nodes.rewards[node] = visits, gained
+        tree.nodes["pending"][node] = False
+        tree.nodes["n_visits"][node], tree.nodes["rewards"][node] = visits, gained
     return tree, nodes
 
 
@@ -42,18 +42,19 @@ def walk(tree, *, exploration=2**0.5, widening=(0.0, 0.0), tie_break=None):
     uct = kernels.Uct(10, exploration, *widening)
     leaves = kernels.Leaves(np.empty(1, dtype=np.int64), np.zeros((1, n), dtype=bool), np.empty((1, n)))
     ties = np.zeros((1, n)) if tie_break is None else tie_break[None]
-    kernels.select_additive(tree.nodes, tree.shared, uct, tree.surrogate.terms, ties, leaves)
+    tree.make_room(1)
+    kernels.select_additive(tree.arrays, uct, tree.surrogate.terms, ties, leaves)
     return leaves.nodes[0], leaves.masked[0]
 
 
 def test_selection_takes_the_child_of_largest_uct():
     # by hand: ln 10 = 2.3026; 0: 0.5 + 1.414 * sqrt(2.3026 / 6) = 1.376; 1: 0.4 + 1.414 * sqrt(2.3026 / 4) = 1.473
     growing, nodes = grown({(0,): (6, 3.0), (1,): (4, 1.6), (1, 0): (1, 0.1)}, 2)
-    growing.nodes.ended[nodes[1, 0]] = True
+    growing.nodes["ended"][nodes[1, 0]] = True
     assert walk(growing)[0] == nodes[1, 0]
     # without exploration the win rate decides: 0.5 against 0.4, and (0,) has a child to expand
     leaf, masked = walk(growing, exploration=0.0)
-    assert growing.nodes.parents[leaf] == nodes[0,]
+    assert growing.nodes["parent"][leaf] == nodes[0,]
     assert masked.all()
 
 
@@ -61,7 +62,7 @@ def test_expansion_takes_the_untried_action_of_largest_q():
     growing, nodes = grown({(0,): (1, 0.5)}, 4)
     growing.surrogate.terms.prior[:] = [9.0, 1.0, 3.0, 2.0]
     leaf, masked = walk(growing)
-    assert growing.nodes.players[leaf] == 2
+    assert growing.nodes["player"][leaf] == 2
     assert masked.tolist() == [False, False, True, False]
     del nodes
 
@@ -71,37 +72,37 @@ def test_q_of_pairs_counts_in_expansion():
     growing.surrogate = SURROGATES["regression"](np.array([0.0, 0.2, 0.1]), 1.0)
     growing.surrogate.terms.pairs[0, 2] = 0.5
     leaf, _ = walk(growing, widening=(1.0, 0.0))
-    assert growing.nodes.parents[leaf] == nodes[0,]
-    assert growing.nodes.players[leaf] == 2
+    assert growing.nodes["parent"][leaf] == nodes[0,]
+    assert growing.nodes["player"][leaf] == 2
 
 
 def test_equal_q_is_decided_by_the_draw():
     growing, _ = grown({}, 3)
     leaf, _ = walk(growing, tie_break=np.array([0.1, 0.9, 0.3]))
-    assert growing.nodes.players[leaf] == 1
+    assert growing.nodes["player"][leaf] == 1
 
 
 def test_widening_keeps_a_node_at_few_children():
     # ceil(1 * 4 ** 0.5) = 2 children are allowed, both are there: no third one although players are untried
     growing, nodes = grown({(0,): (2, 1.0), (1,): (2, 0.2)}, 4)
     leaf, _ = walk(growing, widening=(1.0, 0.5))
-    assert growing.nodes.parents[leaf] == nodes[0,]
+    assert growing.nodes["parent"][leaf] == nodes[0,]
     # with 5 visits ceil(sqrt(5)) = 3
-    growing.nodes.n_visits[nodes[0,]] = 3
+    growing.nodes["n_visits"][nodes[0,]] = 3
     leaf, _ = walk(growing, widening=(1.0, 0.5))
-    assert growing.nodes.parents[leaf] == 0
+    assert growing.nodes["parent"][leaf] == 0
 
 
 def test_backup_adds_to_every_edge_of_the_path():
     growing, nodes = grown({(0,): (1, 0.5), (0, 1): (1, 0.5), (1,): (1, 0.0)}, 2)
     growing.back_up(nodes[0, 1], 1, 0.25)
-    assert growing.nodes.n_visits[[nodes[0,], nodes[0, 1], nodes[1,]]].tolist() == [2, 2, 1]
-    assert growing.nodes.rewards[[nodes[0,], nodes[0, 1], nodes[1,]]].tolist() == [0.75, 0.75, 0.0]
+    assert growing.nodes["n_visits"][[nodes[0,], nodes[0, 1], nodes[1,]]].tolist() == [2, 2, 1]
+    assert growing.nodes["rewards"][[nodes[0,], nodes[0, 1], nodes[1,]]].tolist() == [0.75, 0.75, 0.0]
 
 
 def test_a_finished_game_is_not_expanded():
     growing, nodes = grown({(0,): (1, 0.5)}, 1)
-    growing.nodes.ended[nodes[0,]] = True
+    growing.nodes["ended"][nodes[0,]] = True
     assert walk(growing)[0] == nodes[0,]
 
 
@@ -193,14 +194,15 @@ def test_orders_of_the_same_set_can_share_their_statistics():
     play_within(growing, np.random.default_rng(0), 100)
     tree = growing.result()
     groups = {}
-    for node in range(1, growing.n_nodes):
-        if growing.nodes.n_visits[node]:
+    for node in range(1, len(growing.nodes)):
+        if growing.nodes["n_visits"][node]:
             groups.setdefault(frozenset(tree.path(node)), []).append(node)
     assert any(len(nodes) > 1 for nodes in groups.values())
     for nodes in groups.values():
-        first = growing.shared.first_node[nodes[0]]
-        assert (growing.shared.first_node[nodes] == first).all()
-        assert growing.shared.n_visits[first] == growing.nodes.n_visits[nodes].sum()
+        first = growing.nodes["first_node"][nodes[0]]
+        assert first >= 0
+        assert (growing.nodes["first_node"][nodes] == first).all()
+        assert growing.nodes["shared_visits"][first] == growing.nodes["n_visits"][nodes].sum()
 
 
 def test_first_moves_are_all_played_alike():

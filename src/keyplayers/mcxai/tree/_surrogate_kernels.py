@@ -13,24 +13,24 @@ def fit_win_rates(nodes, terms, n_sweeps):
     prior, pairs = terms.prior, terms.pairs
     bias = terms.bias[0]
     for _sweep in range(n_sweeps):
-        for t in range(1, nodes.size[0]):
-            visits = nodes.n_visits[t]
+        for t in range(1, len(nodes)):
+            visits = nodes[t].n_visits
             if visits == 0:
                 continue
-            action = nodes.players[t]
+            action = nodes[t].player
             value = bias + prior[action]
             n_terms = 2
-            node = nodes.parents[t]
+            node = nodes[t].parent
             while node > 0:
-                value += pairs[nodes.players[node], action]
+                value += pairs[nodes[node].player, action]
                 n_terms += 1
-                node = nodes.parents[node]
-            error = nodes.rewards[t] / visits - value
+                node = nodes[node].parent
+            error = nodes[t].rewards / visits - value
             step = 0.5 * error / n_terms * visits / (visits + 2)
             bias += step
             prior[action] += step
-            node = nodes.parents[t]
+            node = nodes[t].parent
             while node > 0:
-                pairs[nodes.players[node], action] += step
-                node = nodes.parents[node]
+                pairs[nodes[node].player, action] += step
+                node = nodes[node].parent
     terms.bias[0] = bias

@@ -1,7 +1,7 @@
 """The tree while it grows, and the playouts that ended."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -9,19 +9,16 @@ from ..._base.arrays import Floats, Ints
 from ..budget import Budget
 from ..game.game import Game, Order
 from . import _tree_kernels as kernels
-from .surrogates import Surrogate
+from .surrogates import Nodes, Surrogate
 from .tree import SearchTree
 
 # nodes for which there is room at first
 ROOM = 256
 
-# what each array of `Nodes` holds for a node that is not there yet
-_EMPTY: dict[str, Any] = {
-    **dict.fromkeys(("parents", "players", "last_child", "older_sibling"), np.int64(-1)),
-    **dict.fromkeys(("depths", "n_children", "n_visits", "n_starts"), np.int64(0)),
-    "rewards": np.float64(0),
-    **dict.fromkeys(("ended", "pending"), np.bool_(False)),
-}
+# a node that is not there yet
+_EMPTY = np.zeros((), dtype=kernels.NODE)
+for _name in ("parent", "player", "last_child", "older_sibling", "first_node"):
+    _EMPTY[_name] = -1
 
 
 @dataclass(frozen=True)
@@ -45,52 +42,45 @@ class GrowingTree:
     rules: Rules
     surrogate: Surrogate
     budget: Budget
-    nodes: kernels.Nodes = field(init=False)
-    shared: kernels.Shared = field(init=False)
+    arrays: kernels.Tree = field(init=False)
     best: dict[frozenset[int], tuple[float, Order]] = field(default_factory=dict)  # reward, order of sets that end
 
     def __post_init__(self) -> None:
-        size = np.ones(1, dtype=np.int64)
-        self.nodes = kernels.Nodes(size, *(np.full(ROOM, _EMPTY[name]) for name in kernels.Nodes._fields[1:]))
-        room = ROOM if self.rules.share_orders else 0
-        ints, floats = np.zeros(room, dtype=np.int64), np.zeros(room)
-        self.shared = kernels.Shared(ints, ints.copy(), floats, np.zeros(0, dtype=np.int64))
+        self.arrays = kernels.Tree(
+            np.full(ROOM, _EMPTY), np.ones(1, dtype=np.int64), np.full(self._n_states(), kernels.NONE)
+        )
 
     @property
-    def n_nodes(self) -> int:
-        """Nodes in use."""
-        return int(self.nodes.size[0])
+    def nodes(self) -> Nodes:
+        """The nodes in use [T], of `NODE`."""
+        return self.arrays.nodes[: self.arrays.size[0]]
 
     def make_room(self, n_more: int) -> None:
         """Make room for so many further nodes, and for all states of the cache where orders share statistics."""
-        nodes, shared = self.nodes, self.shared
-        needed = self.n_nodes + n_more
-        if needed > len(nodes.parents):
-            grown = {name: _longer(getattr(nodes, name), 2 * needed, _EMPTY[name]) for name in _EMPTY}
-            self.nodes = nodes._replace(**grown)
-        if self.rules.share_orders:
-            n_nodes, n_states = len(self.nodes.parents), len(self.game.cache.p_target)
-            self.shared = kernels.Shared(
-                _longer(shared.first_node, n_nodes, 0),
-                _longer(shared.n_visits, n_nodes, 0),
-                _longer(shared.rewards, n_nodes, 0),
-                _longer(shared.node_of, n_states, -1),
-            )
+        nodes, size, node_of = self.arrays
+        needed, n_states = size[0] + n_more, self._n_states()
+        if needed > len(nodes):
+            nodes = np.concatenate([nodes, np.full(2 * needed - len(nodes), _EMPTY)])
+        if n_states > len(node_of):
+            node_of = np.concatenate([node_of, np.full(n_states - len(node_of), kernels.NONE)])
+        self.arrays = kernels.Tree(nodes, size, node_of)
+
+    def _n_states(self) -> int:
+        """States for which the tree needs room, where orders share statistics."""
+        return len(self.game.cache.p_target) if self.rules.share_orders else 0
 
     def add_child(self, parent: int, player: int) -> int:
         """A new child, its state unknown so far."""
-        return int(kernels.add_child(self.nodes, parent, player))
+        return int(kernels.add_child(self.arrays, parent, player))
 
     def back_up(self, leaf: int, visits: int, reward: float) -> None:
         """Add visits and reward to every edge from a leaf up to the root."""
-        kernels.back_up(self.nodes, self.shared, leaf, visits, reward)
+        kernels.back_up(self.arrays.nodes, leaf, visits, reward)
 
     def back_up_all(self, playouts: kernels.Playouts) -> Floats:
         """Back up what playouts earned [P]; see the kernel."""
         self.make_room(0)
-        earned: Floats = kernels.back_up_all(
-            self.nodes, self.shared, playouts, self.rules.depth, float(self.rules.eta)
-        )
+        earned: Floats = kernels.back_up_all(self.arrays, playouts, self.rules.depth, float(self.rules.eta))
         return earned
 
     def insert_path(self, order: Order, index: int) -> None:
@@ -115,7 +105,7 @@ class GrowingTree:
         if rules.share_orders:
             indices = game.evaluate_prefixes([order], self.budget)[0]
         self.make_room(len(order))
-        kernels.insert_path(self.nodes, self.shared, np.array(order, dtype=np.int64), indices, earned)
+        kernels.insert_path(self.arrays, np.array(order, dtype=np.int64), indices, earned)
         self.note_end(order, earned)
 
     def note_end(self, order: Order, reward: float) -> None:
@@ -129,8 +119,8 @@ class GrowingTree:
         """Players masked from the root to a node, in order."""
         players = []
         while node > 0:
-            players.append(self.nodes.players.item(node))
-            node = self.nodes.parents.item(node)
+            players.append(self.nodes["player"].item(node))
+            node = self.nodes["parent"].item(node)
         return tuple(reversed(players))
 
     def first_moves(self) -> Ints:
@@ -138,10 +128,8 @@ class GrowingTree:
         n = self.game.n
         self.make_room(n)
         children = np.full(n, -1, dtype=np.int64)
-        child = int(self.nodes.last_child[0])
-        while child >= 0:
-            children[self.nodes.players[child]] = child
-            child = int(self.nodes.older_sibling[child])
+        first = np.flatnonzero(self.nodes["parent"] == 0)
+        children[self.nodes["player"][first]] = first
         for player in np.flatnonzero(children < 0).tolist():
             children[player] = self.add_child(0, player)
         return children
@@ -149,22 +137,17 @@ class GrowingTree:
     def result(self) -> SearchTree:
         """The tree as it stands, without nodes that no playout completed."""
         nodes = self.nodes
-        visited = nodes.n_visits[: self.n_nodes] > 0
+        visited = nodes["n_visits"] > 0
         visited[0] = True
         keep = np.flatnonzero(visited)
-        renumbered = np.full(self.n_nodes + 1, -1)
+        renumbered = np.full(len(nodes) + 1, -1)
         renumbered[keep] = np.arange(len(keep))
+        kept = nodes[keep]
         return SearchTree(
-            parents=renumbered[nodes.parents[keep]],
-            players=nodes.players[keep],
-            n_visits=nodes.n_visits[keep],
-            rewards=nodes.rewards[keep],
-            n_starts=nodes.n_starts[keep],
-            ended=nodes.ended[keep],
+            parents=renumbered[kept["parent"]],
+            players=kept["player"].copy(),
+            n_visits=kept["n_visits"].copy(),
+            rewards=kept["rewards"].copy(),
+            n_starts=kept["n_starts"].copy(),
+            ended=kept["ended"].copy(),
         )
-
-
-def _longer(array: Any, length: int, fill: Any) -> Any:
-    """The array with room for `length` entries, filled up."""
-    missing = length - len(array)
-    return array if missing <= 0 else np.concatenate([array, np.full(missing, fill, dtype=array.dtype)])

@@ -91,7 +91,7 @@ def _play_moves(tree: GrowingTree, leaves: Ints, order: Ints) -> None:
 def _finish(tree: GrowingTree, leaves: Ints, masked: Bools, orders: Ints, search: FlipSetSearch | None) -> None:
     """Roll-outs from leaves that were visited with reward 0, backup, notes of what ended."""
     playouts = roll_out(tree, leaves, masked, orders)
-    known = tree.nodes.ended[leaves]  # paths that a playout, or an inserted one, has been through
+    known = tree.nodes["ended"][leaves]  # paths that a playout, or an inserted one, has been through
     earned = tree.back_up_all(playouts)
     largest = math.inf if search is None else search.best_size() or math.inf  # set worth minimising
     for p in np.flatnonzero(playouts.ended & ~known).tolist():

@@ -24,7 +24,7 @@ def roll_out(tree: GrowingTree, leaves: Ints, masked: Bools, orders: Ints) -> Pl
     """
     game, rules = tree.game, tree.rules
     n_playouts = len(leaves)
-    room = np.minimum(rules.depth, game.n) - tree.nodes.depths[leaves]
+    room = np.minimum(rules.depth, game.n) - tree.nodes["depth"][leaves]
     one_by_one = n_playouts == 1 and rules.parallel_leaves == 1
     step = int(room.max(initial=0)) + 1 if one_by_one else STATES_PER_CALL
     unknown = np.full(n_playouts, -1, dtype=np.int64)

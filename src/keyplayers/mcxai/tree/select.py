@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._base.arrays import Floats, Ints
 from . import _select_kernels as kernels
-from ._tree_kernels import back_up
+from ._tree_kernels import ONE_VISIT, back_up
 from .growing import GrowingTree
 from .surrogates import AdditiveSurrogate
 
@@ -33,7 +33,7 @@ def select_leaves(tree: GrowingTree, tie_breaks: Floats) -> kernels.Leaves:
     )
     uct = _uct(tree)
     if isinstance(tree.surrogate, AdditiveSurrogate):
-        kernels.select_additive(tree.nodes, tree.shared, uct, tree.surrogate.terms, tie_breaks, leaves)
+        kernels.select_additive(tree.arrays, uct, tree.surrogate.terms, tie_breaks, leaves)
     else:
         for p in range(n_playouts):
             _select(tree, uct, leaves, p, tie_breaks[p])
@@ -42,12 +42,12 @@ def select_leaves(tree: GrowingTree, tie_breaks: Floats) -> kernels.Leaves:
 
 def _select(tree: GrowingTree, uct: kernels.Uct, leaves: kernels.Leaves, p: int, tie_break: Floats) -> None:
     """One leaf, with a surrogate that is asked in Python."""
-    node = kernels.walk_down(tree.nodes, tree.shared, uct, leaves.masked[p])
+    node = kernels.walk_down(tree.arrays.nodes, uct, leaves.masked[p])
     leaves.scores[p] = tree.surrogate.scores(leaves.masked[p : p + 1])[0]
-    leaf = kernels.expand(tree.nodes, uct, node, leaves, p, tie_break)
+    leaf = kernels.expand(tree.arrays, uct, node, leaves, p, tie_break)
     if leaf != node:
         leaves.scores[p] = tree.surrogate.scores(leaves.masked[p : p + 1])[0]
-    back_up(tree.nodes, tree.shared, leaf, 1, 0.0)
+    back_up(tree.arrays.nodes, leaf, ONE_VISIT, 0.0)
     leaves.nodes[p] = leaf
 
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..._base.arrays import Bools, Floats
 from . import _surrogate_kernels as kernels
 from ._select_kernels import AdditiveTerms
-from ._tree_kernels import Nodes
+
+Nodes = np.ndarray[Any, np.dtype[np.void]]  # [T] of `NODE`
 
 # a regression on pairs of players holds n * n numbers: beyond this many players "auto" takes "drop"
 MAX_REGRESSION = 512
@@ -26,8 +27,7 @@ class Surrogate(Protocol):
         """Q of every action [B, n] in states of masked players [B, n]; what is masked already does not count."""
 
     def learn(self, nodes: Nodes) -> None:
-        """Train on the win rates that the tree holds now: ``nodes.rewards / nodes.n_visits`` of the first
-        ``nodes.size[0]`` nodes."""
+        """Train on the win rates that the tree holds now, ``nodes["rewards"] / nodes["n_visits"]``."""
 
 
 @dataclass(eq=False)
