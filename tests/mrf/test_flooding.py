@@ -81,7 +81,7 @@ def test_hubs_neither_overflow_nor_underflow(monkeypatch, n_states, degree, boun
     priors[0] = 0.5
     mrf = kp.MarkovRandomField.from_edges(edges, priors, homophily=0.9)
     packed = pack(mrf, ratio=n_states == 2)
-    laid_out = flooding.lay_out(packed, uniform(mrf, packed.ratio), np.arange(degree + 1))
+    laid_out = flooding.lay_out(mrf, packed, uniform(mrf, packed.in_ratios), np.arange(degree + 1))
     assert laid_out.bounded is (bounded and n_states == 2)
 
     state = kp.belief_propagation(mrf, schedule="flooding", max_sweeps=6, tolerance=0)
@@ -103,7 +103,7 @@ def test_parts_and_threads_change_nothing(monkeypatch, n_states):
         for n_jobs in (1, 2)
     )
     packed = pack(mrf, ratio=n_states == 2)
-    assert len(flooding.lay_out(packed, uniform(mrf, packed.ratio), np.arange(200)).parts) == 7
+    assert len(flooding.lay_out(mrf, packed, uniform(mrf, packed.in_ratios), np.arange(200)).parts) == 7
     np.testing.assert_allclose(one.beliefs, whole.beliefs, atol=1e-12)
     np.testing.assert_array_equal(two.beliefs, one.beliefs)
     np.testing.assert_array_equal(two.log_residuals, one.log_residuals)
@@ -135,22 +135,20 @@ def test_products_of_several_parts_meet_across_powers_of_the_scale(n_parts):
 
 def test_edges_come_by_ranges_of_first_ends_and_none_is_lost(monkeypatch):
     mrf = kp.random_field(20, 60, random_state=1)
-    slots = mrf.slots
-    arrays = (slots.offsets, slots.neighbours, slots.reverse, slots.tables, np.ones(20, dtype=bool))
-    monkeypatch.setattr(kernels, "RANGE_BITS", 2)
-    firsts, seconds, at, codes = kernels.order_edges.py_func(*arrays)
-    keys = np.column_stack([firsts // 4, seconds]).tolist()
+    whole = flooding.order_edges(mrf.slots, np.ones(20, dtype=bool))
+    monkeypatch.setattr(flooding, "RANGE", 4)
+    ranged = flooding.order_edges(mrf.slots, np.ones(20, dtype=bool))
+    keys = np.column_stack([ranged.firsts // 4, ranged.seconds]).tolist()
     assert keys == sorted(keys)
-    assert len(np.unique(firsts // 4)) > 3
-    whole = kernels.order_edges(*arrays)
-    for ranged, plain in zip((firsts, seconds, at, codes), whole, strict=True):
-        assert np.array_equal(ranged[np.argsort(at)], plain[np.argsort(whole[2])])
+    assert len(np.unique(ranged.firsts // 4)) > 3
+    for some, plain in zip(ranged, whole, strict=True):
+        assert np.array_equal(some[np.argsort(ranged.slots)], plain[np.argsort(whole.slots)])
 
 
 @pytest.mark.parametrize("n_states", [2, 3])
 def test_neighbours_across_ranges_talk_to_each_other(n_states):
     small = random_field(np.random.default_rng(4), n_states=n_states)
-    size = 2**kernels.RANGE_BITS
+    size = flooding.RANGE
     # spread over three ranges: neighbours within one and across them
     positions = np.sort(np.concatenate([np.arange(10), size + np.arange(-5, 5), 2 * size + np.arange(-5, 5)]))
     priors = np.full((2 * size + 5, n_states), 1.0)
@@ -161,8 +159,10 @@ def test_neighbours_across_ranges_talk_to_each_other(n_states):
         log_potential=small.log_potentials.reshape(-1, n_states, n_states)[small.potential_index],
     )
     packed = pack(mrf, ratio=n_states == 2)
-    firsts = flooding.lay_out(packed, uniform(mrf, packed.ratio), np.arange(mrf.n_variables)).firsts
-    assert len(np.unique(firsts >> kernels.RANGE_BITS)) == 3
+    firsts = flooding.lay_out(
+        mrf, packed, uniform(mrf, packed.in_ratios), np.arange(mrf.n_variables)
+    ).messages.firsts
+    assert len(np.unique(firsts // flooding.RANGE)) == 3
     options = {"schedule": "flooding", "max_sweeps": 7, "tolerance": 0}
     state = kp.belief_propagation(mrf, **options)
     expected = kp.belief_propagation(small, **options)

@@ -109,10 +109,10 @@ def test_sweeps_of_a_residual_run_count_messages(monkeypatch):
     sent = 0
     kernel = propagation.kernels.send_ratios
 
-    def counting(field, order, *rest):
+    def counting(slots, field, order, *rest):
         nonlocal sent
-        sent += (field.offsets[order + 1] - field.offsets[order]).sum()
-        return kernel(field, order, *rest)
+        sent += (slots.offsets[order + 1] - slots.offsets[order]).sum()
+        return kernel(slots, field, order, *rest)
 
     monkeypatch.setattr(propagation.kernels, "send_ratios", counting)
     monkeypatch.setattr(propagation.kernels, "residual_sweep", propagation.kernels.residual_sweep.py_func)

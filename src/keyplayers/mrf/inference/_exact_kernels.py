@@ -5,37 +5,62 @@ A clique is a variable and those that it is joined with when its turn comes to b
 one axis per member, the latest eliminated first and the variable itself last, and is stored flat.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import kernel
 
 
+class Cliques(NamedTuple):
+    """What is joined with what, in the order of elimination."""
+
+    order: Ints  # [N] variables, first eliminated first
+    offsets: Ints  # [N+1] where the members of each clique begin
+    members: Ints  # in every clique the latest eliminated first and the variable itself last
+    n_states: Ints  # [N] of each variable
+    ranks: Ints  # [N] place of each variable in `order`
+
+
+class Tables(NamedTuple):
+    """Numbers of every clique, as logarithms, and of what it sends to the next."""
+
+    offsets: Ints  # [N+1] where each clique's table begins
+    cells: Floats
+    message_offsets: Ints  # [N+1] where what each clique sends begins
+    messages: Floats
+
+
+class CliqueEdges(NamedTuple):
+    """Edges between unobserved variables, each with the end that is eliminated first."""
+
+    offsets: Ints  # [N+1] edges of the i-th clique
+    others: Ints  # the end eliminated later
+    starts: Ints  # where the potential begins among the log-potentials
+    strides: Ints  # [.., 2] of the potential along the states of the end eliminated first, and of the other
+    pair_starts: Ints  # where the joint belief of both ends begins
+
+
+class Beliefs(NamedTuple):
+    """What is read off calibrated cliques."""
+
+    offsets: Ints  # [N+1] where each variable's states begin
+    logs: Floats  # [sum K] log beliefs
+    log_pairs: Floats  # of both ends of every edge
+    states: Ints  # [N] best states given those eliminated later
+
+
 @kernel
-def collect(
-    order,
-    clique_offsets,
-    members,
-    n_states,
-    ranks,
-    table_offsets,
-    message_offsets,
-    prior_offsets,
-    log_priors,
-    edge_offsets,
-    edge_others,
-    edge_starts,
-    edge_strides,
-    log_potentials,
-    maximise,
-    tables,
-    messages,
-):
+def collect(cliques, edges, prior_offsets, log_priors, log_potentials, maximise, tables):
     """Eliminate variable after variable; each sends what is left of its clique to the next clique.
 
-    Writes tables (log of the variable's conditional given the others of its clique), messages (log).
+    Writes tables (log of the variable's conditional given the others of its clique, log messages).
     Returns the logarithm of all that was divided out, and the rank of the clique in which nothing was
     possible (-1: none).
     """
+    order, clique_offsets, members, n_states, ranks = cliques
+    table_offsets, cells, message_offsets, messages = tables
     n = order.shape[0]
     first_child = np.full(n, -1, np.int64)
     next_sibling = np.full(n, -1, np.int64)
@@ -48,13 +73,13 @@ def collect(
         k = n_states[v]
         for m in range(c):
             sizes[m] = n_states[own[m]]
-        table = tables[table_offsets[i] : table_offsets[i + 1]]
+        table = cells[table_offsets[i] : table_offsets[i + 1]]
         prior = log_priors[prior_offsets[v] : prior_offsets[v + 1]]
         for j in range(table.shape[0]):
             table[j] = prior[j % k]
-        for e in range(edge_offsets[i], edge_offsets[i + 1]):
-            _edge_strides(own, edge_others[e], edge_strides[e], strides)
-            _add(table, sizes, strides, c, log_potentials, edge_starts[e])
+        for e in range(edges.offsets[i], edges.offsets[i + 1]):
+            _edge_strides(own, edges.others[e], edges.strides[e], strides)
+            _add(table, sizes, strides, c, log_potentials, edges.starts[e])
         child = first_child[i]
         while child >= 0:
             separator = members[clique_offsets[child] : clique_offsets[child + 1] - 1]
@@ -80,31 +105,14 @@ def collect(
 
 
 @kernel
-def distribute(
-    order,
-    clique_offsets,
-    members,
-    n_states,
-    ranks,
-    table_offsets,
-    message_offsets,
-    prior_offsets,
-    edge_offsets,
-    edge_others,
-    edge_strides,
-    pair_starts,
-    maximise,
-    tables,
-    messages,
-    log_beliefs,
-    log_pairs,
-    states,
-):
+def distribute(cliques, edges, maximise, tables, beliefs):
     """Go back from the last variable to the first and turn conditionals into joint beliefs.
 
-    Writes tables, messages (log beliefs of cliques and of what they share with the next), log_beliefs,
-    log_pairs, and states [N]: of every variable the best state given those eliminated later.
+    Writes tables (log beliefs of cliques and of what they share with the next), beliefs.
     """
+    order, clique_offsets, members, n_states, ranks = cliques
+    table_offsets, cells, message_offsets, messages = tables
+    belief_offsets, log_beliefs, log_pairs, states = beliefs
     n = order.shape[0]
     sizes, strides = _scratch(clique_offsets)
     for i in range(n - 1, -1, -1):
@@ -112,7 +120,7 @@ def distribute(
         own = members[clique_offsets[i] : clique_offsets[i + 1]]
         c = own.shape[0]
         k = n_states[v]
-        table = tables[table_offsets[i] : table_offsets[i + 1]]
+        table = cells[table_offsets[i] : table_offsets[i + 1]]
         message = messages[message_offsets[i] : message_offsets[i + 1]]
 
         row = 0
@@ -130,7 +138,7 @@ def distribute(
             for m in range(others.shape[0]):
                 sizes[m] = n_states[others[m]]
             _subset_strides(others, own[: c - 1], n_states, strides)
-            joint = tables[table_offsets[parent] : table_offsets[parent + 1]]
+            joint = cells[table_offsets[parent] : table_offsets[parent + 1]]
             _project(joint, sizes, strides, others.shape[0], message, maximise)
             for j in range(table.shape[0]):
                 table[j] += message[j // k]
@@ -139,11 +147,12 @@ def distribute(
             sizes[m] = n_states[own[m]]
             strides[m] = 0
         strides[c - 1] = 1
-        belief = log_beliefs[prior_offsets[v] : prior_offsets[v + 1]]
+        belief = log_beliefs[belief_offsets[v] : belief_offsets[v + 1]]
         _project(table, sizes, strides, c, belief, maximise)
-        for e in range(edge_offsets[i], edge_offsets[i + 1]):
-            _edge_strides(own, edge_others[e], edge_strides[e], strides)
-            pair = log_pairs[pair_starts[e] : pair_starts[e] + k * n_states[edge_others[e]]]
+        for e in range(edges.offsets[i], edges.offsets[i + 1]):
+            _edge_strides(own, edges.others[e], edges.strides[e], strides)
+            begin = edges.pair_starts[e]
+            pair = log_pairs[begin : begin + k * n_states[edges.others[e]]]
             _project(table, sizes, strides, c, pair, maximise)
 
 

@@ -10,9 +10,11 @@ instructions: no index arithmetic, no branch), multiply into the products (scala
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import kernel
 
 # numpy's division: Python's would test every divisor, and a loop with a test is not vectorised
@@ -21,70 +23,49 @@ from ..._base.compiled import kernel
 # clipped to 1/SCALE .. SCALE, beyond which no potential within messages.MAX_LOG_RANGE lets them change a double.
 SCALE = 2.0**500
 UNSCALE = 2.0**-500
-# Edges come by ranges of 2**17 first ends, whose products (1 MiB) stay in the cache while the second ends pass by.
-RANGE_BITS = 17
 # Edges of a block: its nine rows of scratch, 18 KiB, fit a first-level cache.
 BLOCK = 256
 # The same for several states: three rows for each, 15 KiB for five.
 STATE_BLOCK = 128
 
 
-@kernel
-def order_edges(offsets, neighbours, reverse, tables, takes_part):
-    """Edges between variables that take part, by range of the first end and then by second end.
+class EdgeMessages(NamedTuple):
+    """The two messages of every edge, side by side; of K states, `forth` and `back` are [K, E]."""
 
-    Returns firsts, seconds (firsts < seconds), slots (of the first end's message), codes (2 * potential +
-    transposed) [E].
-    """
-    n_variables = offsets.size - 1
-    starts = np.zeros((n_variables >> RANGE_BITS) + 2, np.int64)
-    for v in range(n_variables):
-        if takes_part[v]:
-            for slot in range(offsets[v], offsets[v + 1]):
-                u = neighbours[slot]
-                if u < v and takes_part[u]:
-                    starts[(u >> RANGE_BITS) + 1] += 1
-    for i in range(1, starts.size):
-        starts[i] += starts[i - 1]
-    n_edges = starts[-1]
-    # unsigned, because a signed index is tested for being negative at every access
-    firsts = np.empty(n_edges, np.uint32)
-    seconds = np.empty(n_edges, np.uint32)
-    slots = np.empty(n_edges, np.uint32)
-    codes = np.empty(n_edges, np.uint32)
-    for v in range(n_variables):
-        if takes_part[v]:
-            for slot in range(offsets[v], offsets[v + 1]):
-                u = neighbours[slot]
-                if u < v and takes_part[u]:
-                    e = starts[u >> RANGE_BITS]
-                    starts[u >> RANGE_BITS] += 1
-                    firsts[e] = u
-                    seconds[e] = v
-                    slots[e] = reverse[slot]
-                    codes[e] = tables[slot] ^ 1
-    return firsts, seconds, slots, codes
+    firsts: Ints  # [E] uint32, the end with the lower number
+    seconds: Ints  # [E] uint32
+    codes: Ints  # [E] uint32, 2 * potential + transposed
+    forth: Floats  # [E] of the first end
+    back: Floats  # [E] of the second end
+
+
+class Products(NamedTuple):
+    """Products of all that arrives at a variable; of K states, all are [N, K]."""
+
+    totals: Floats  # [N] of the last sweep: clipped, or the largest of each variable 1
+    mantissas: Floats  # [N] of the next sweep, under way: mantissa * SCALE ** shift
+    shifts: Ints  # [N]
 
 
 @kernel
-def flood_ratios(
-    firsts, seconds, codes, ratios, forth, back, totals, mantissas, shifts, damping, max_product, bounded
-):
-    """All messages of a range of edges anew, from the products of the last sweep.
+def flood_ratios(edges, products, ratios, begin, end, rule, bounded):
+    """All messages of the edges begin .. end-1 anew, from the products of the last sweep.
 
-    Parameters: ratios [3P] of each potential's entries (0,1), (1,0), (1,1) to its entry (0,0); totals [N] products
-    of the last sweep, clipped; bounded: no product can leave the range of a double.
-    Writes: forth, back [E]; mantissas, shifts [N], multiplied by the new messages.
+    Parameters: ratios [3P] of each potential's entries (0,1), (1,0), (1,1) to its entry (0,0); bounded: no product
+    can leave the range of a double.
+    Writes: edges.forth, edges.back; products.mantissas and shifts, multiplied by the new messages.
     Returns, before damping, the largest change of a probability, and the least and the largest factor by which a
     message changed.
     """
-    n_edges = firsts.size
+    firsts, seconds, codes, forth, back = edges
+    totals, mantissas, shifts = products
+    damping, max_product = rule.damping, rule.max_product
     work = np.empty(9 * BLOCK)
     # Positive doubles are ordered as their bit patterns, and integers have a vectorised maximum (NaN is largest).
     bits = work.view(np.int64)
     most, least, greatest = np.int64(0), np.int64(2**62), np.int64(0)
-    for start in range(0, n_edges, BLOCK):
-        n = min(BLOCK, n_edges - start)
+    for start in range(begin, end, BLOCK):
+        n = min(BLOCK, end - start)
         to_second, to_first = forth[start : start + n], back[start : start + n]
         for i in range(n):
             work[i] = totals[firsts[start + i]]
@@ -148,19 +129,20 @@ def flood_ratios(
 
 
 @kernel
-def multiply_ratios(firsts, seconds, forth, back, mantissas, shifts):
-    """Products of the messages of a range of edges. Writes: mantissas, shifts [N]."""
-    for ends, messages in ((seconds, forth), (firsts, back)):
+def multiply(edges, mantissas, shifts):
+    """Multiply the messages of all edges, [K, E], into products. Writes: mantissas, shifts [N, K]."""
+    for ends, messages in ((edges.seconds, edges.forth), (edges.firsts, edges.back)):
         for e in range(ends.size):
             v = ends[e]
-            product = mantissas[v] * messages[e]
-            if product > SCALE:
-                product *= UNSCALE
-                shifts[v] += 1
-            elif product < UNSCALE:
-                product *= SCALE
-                shifts[v] -= 1
-            mantissas[v] = product
+            for k in range(messages.shape[0]):
+                product = mantissas[v, k] * messages[k, e]
+                if product > SCALE:
+                    product *= UNSCALE
+                    shifts[v, k] += 1
+                elif product < UNSCALE:
+                    product *= SCALE
+                    shifts[v, k] -= 1
+                mantissas[v, k] = product
 
 
 @kernel
@@ -192,22 +174,25 @@ def gather_ratios(mantissas, shifts, own_mantissas, own_shifts, totals):
 
 
 @kernel
-def flood_states(firsts, seconds, codes, potentials, forth, back, totals, mantissas, shifts, damping, max_product):
-    """All messages of a range of edges anew, for K states.
+def flood_states(edges, products, potentials, begin, end, rule):
+    """All messages of the edges begin .. end-1 anew, for K states.
 
-    Parameters: codes ascending, so that most blocks share one potential; potentials [P, K, K]; totals [N, K]
-    products of the last sweep, largest of each variable 1. Writes: forth, back [K, E], which sum to 1 over K;
-    mantissas, shifts [N, K], multiplied by the new messages.
+    Parameters: edges by ascending code, so that most blocks share one potential; potentials [P, K, K].
+    Writes: edges.forth, edges.back, which sum to 1 over K; products.mantissas and shifts, multiplied by the new
+    messages.
     Returns, before damping, the largest change of a probability, and the largest factor by which the ratio of two
     entries of a message changed.
     """
-    n_states, n_edges = forth.shape
+    firsts, seconds, codes, forth, back = edges
+    totals, mantissas, shifts = products
+    damping, max_product = rule.damping, rule.max_product
+    n_states = forth.shape[0]
     size = STATE_BLOCK
     cavity, sent = np.empty(n_states * size), np.empty((2, n_states * size))
     norm, low, high, change = np.empty(size), np.empty(size), np.empty(size), np.zeros(size)
     factor = np.ones(size)
-    for start in range(0, n_edges, size):
-        n = min(size, n_edges - start)
+    for start in range(begin, end, size):
+        n = min(size, end - start)
         shared = codes[start] == codes[start + n - 1]
         for direction in range(2):
             if direction == 0:
@@ -300,20 +285,6 @@ def flood_states(firsts, seconds, codes, potentials, forth, back, totals, mantis
         largest = max(largest, change[i])
         greatest = max(greatest, factor[i])
     return largest, greatest
-
-
-@kernel
-def multiply_states(firsts, seconds, forth, back, mantissas, shifts):
-    """Products of the messages of a range of edges, entry by entry. Writes: mantissas, shifts [N, K]."""
-    for ends, messages in ((seconds, forth), (firsts, back)):
-        for e in range(ends.size):
-            v = ends[e]
-            for k in range(messages.shape[0]):
-                product = mantissas[v, k] * messages[k, e]
-                if product < UNSCALE:
-                    product *= SCALE
-                    shifts[v, k] -= 1
-                mantissas[v, k] = product
 
 
 @kernel

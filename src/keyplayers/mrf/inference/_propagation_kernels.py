@@ -10,10 +10,12 @@ in front of it.
 """
 
 import math
-from collections import namedtuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._base._log_kernels import log_sum_exp
+from ..._base.arrays import Floats, Ints
 from ..._base.compiled import inlined, kernel
 
 # numpy's error model: a division by zero is an infinity that the code expects, not a branch in the hot loop
@@ -32,53 +34,68 @@ N_LEVELS = 64
 LOWEST_EXPONENT = -40
 HIGHEST = 2.0 ** (LOWEST_EXPONENT + N_LEVELS - 2)
 
-Field = namedtuple(
-    "Field",
-    [
-        "offsets",  # [N+1] slots of each sender
-        "neighbours",  # [2E] receiver of each slot
-        "reverse",  # [2E] slot of the opposite direction
-        "tables",  # [2E] 2 * potential + transposed
-        "ratio",  # bool: one ratio per message, else log messages
-        "width",  # the largest state count
-        "prior_mantissas",  # [N] ratio of the priors = mantissa * SCALE ** shift
-        "prior_shifts",  # [N]
-        "quads",  # [P, 4] binary potentials, linear, largest entry 1
-        "n_states",  # [N]
-        "prior_offsets",  # [N+1]
-        "log_priors",  # [sum K]
-        "message_offsets",  # [2E+1] where each slot's log message begins
-        "potential_offsets",  # [P+1]
-        "n_columns",  # [P]
-        "log_potentials",  # flat, largest entry of each table 0
-        "potentials",  # flat, the same linear
-    ],
-)
 
-Queue = namedtuple(
-    "Queue",
-    [
-        "pending",  # [N] sum of the changes of log ratios that reached a variable since it last sent
-        "levels",  # [N] -1: not in the queue
-        "after",  # [N + levels] who follows in the same level; the entry of a level itself: its first
-        "before",  # [N + levels] the same backwards; of a level: its last
-    ],
-)
+class RatioField(NamedTuple):
+    """Priors and potentials of a binary field whose messages are ratios."""
+
+    mantissas: Floats  # [N] ratio of the priors = mantissa * SCALE ** shift
+    shifts: Ints  # [N]
+    quads: Floats  # [P, 4] potentials, linear, largest entry 1
+
+
+class LogField(NamedTuple):
+    """Priors and potentials of a field whose messages are logarithms."""
+
+    width: int  # the largest state count
+    n_states: Ints  # [N]
+    offsets: Ints  # [N+1] where each variable's states begin
+    log_priors: Floats  # [sum K]
+    message_offsets: Ints  # [2E+1] where each slot's log message begins
+    potential_offsets: Ints  # [P+1]
+    n_columns: Ints  # [P]
+    log_potentials: Floats  # flat, largest entry of each table 0
+    potentials: Floats  # flat, the same linear
+
+
+class Packed(NamedTuple):
+    """A field as kernels read it; of the two forms the one that is not used holds empty arrays."""
+
+    slots: Any  # field.Slots
+    in_ratios: bool
+    ratios: RatioField
+    logs: LogField
+
+
+class Rule(NamedTuple):
+    """How a message is made."""
+
+    damping: float  # share of the old message in the new one, in logarithms
+    max_product: bool
+
+
+class Queue(NamedTuple):
+    """Variables that have something new to send, by how much reached them: a ring per level."""
+
+    accumulated: Floats  # [N] accumulated residual: changes of log ratios that came since a variable last sent
+    levels: Ints  # [N] -1: not in the queue
+    after: Ints  # [N + levels] who follows in the same level; the entry of a level itself: its first
+    before: Ints  # [N + levels] the same backwards; of a level: its last
 
 
 @kernel
-def send_ratios(field, order, old, new, damping, max_product, changes):
+def send_ratios(slots, field, order, old, new, rule, changes):
     """Every variable of `order` sends in ratio form, reading `old` and writing `new` (the same array: in place).
 
     Writes: new and, where it is not empty, changes [2E], the changes of log ratios.
     Returns -1 (no variable without a possible state), the largest change of a probability and the largest change
     of a log ratio, before damping.
     """
-    offsets, reverse, tables, quads = field.offsets, field.reverse, field.tables, field.quads
-    prior_mantissas, prior_shifts = field.prior_mantissas, field.prior_shifts
+    offsets, reverse, tables = slots.offsets, slots.reverse, slots.tables
+    mantissas, shifts, quads = field.mantissas, field.shifts, field.quads
+    damping, max_product = rule.damping, rule.max_product
     largest, factor = 0.0, 1.0
     for v in order:
-        product, shift = prior_mantissas[v], prior_shifts[v]
+        product, shift = mantissas[v], shifts[v]
         for slot in range(offsets[v], offsets[v + 1]):
             product *= old[reverse[slot]]
             if product > SCALE:
@@ -126,16 +143,16 @@ def send_ratios(field, order, old, new, damping, max_product, changes):
 
 
 @inlined
-def _log_totals(field, v, messages, totals, n_zeros):
+def _log_totals(slots, field, v, messages, totals, n_zeros):
     """log prior + log of all incoming messages of v; exact zeros are counted. Writes: totals, n_zeros [K]."""
-    begin = field.prior_offsets[v]
+    begin = field.offsets[v]
     k_own = field.n_states[v]
     for k in range(k_own):
         entry = field.log_priors[begin + k]
         n_zeros[k] = entry == -np.inf
         totals[k] = 0.0 if n_zeros[k] else entry
-    for slot in range(field.offsets[v], field.offsets[v + 1]):
-        at = field.message_offsets[field.reverse[slot]]
+    for slot in range(slots.offsets[v], slots.offsets[v + 1]):
+        at = field.message_offsets[slots.reverse[slot]]
         for k in range(k_own):
             entry = messages[at + k]
             if entry == -np.inf:
@@ -149,34 +166,22 @@ def _log_totals(field, v, messages, totals, n_zeros):
 
 
 @kernel
-def _log_sum_exp(row, n):
-    top = -np.inf
-    for k in range(n):
-        top = max(top, row[k])
-    if top == -np.inf:
-        return top
-    total = 0.0
-    for k in range(n):
-        total += math.exp(row[k] - top)
-    return top + math.log(total)
-
-
-@kernel
-def send_logs(field, order, old, new, damping, max_product, changes):
+def send_logs(slots, field, order, old, new, rule, changes):
     """Every variable of `order` sends in log form; see `send_ratios`.
 
     Returns the variable that has no possible state left (-1: none), the largest change of a probability, and the
     largest span of the changes of log m, before damping.
     """
-    n_states, offsets, neighbours, reverse = field.n_states, field.offsets, field.neighbours, field.reverse
-    tables, n_columns, message_offsets = field.tables, field.n_columns, field.message_offsets
+    offsets, neighbours, reverse, tables = slots.offsets, slots.neighbours, slots.reverse, slots.tables
+    n_states, n_columns, message_offsets = field.n_states, field.n_columns, field.message_offsets
+    damping, max_product = rule.damping, rule.max_product
     potentials, log_potentials, potential_offsets = field.potentials, field.log_potentials, field.potential_offsets
     totals, cavity = np.empty(field.width), np.empty(field.width)
     weights, sent = np.empty(field.width), np.empty(field.width)
     n_zeros = np.empty(field.width, np.int64)
     largest, span = 0.0, 0.0
     for v in order:
-        if not _log_totals(field, v, old, totals, n_zeros):
+        if not _log_totals(slots, field, v, old, totals, n_zeros):
             return v, largest, span
         k_own = n_states[v]
         for slot in range(offsets[v], offsets[v + 1]):
@@ -221,7 +226,7 @@ def send_logs(field, order, old, new, damping, max_product, changes):
                         for k in range(k_own):
                             total += math.exp(log_potentials[cell + k * step_own] + cavity[k] - best)
                         sent[j] = best + math.log(total)
-            norm = math.log(sum_all) if sum_all > SAFE_SUM else _log_sum_exp(sent, k_other)
+            norm = math.log(sum_all) if sum_all > SAFE_SUM else log_sum_exp(sent, k_other)
             if norm == -np.inf:
                 return v, largest, span
             at = message_offsets[slot]
@@ -243,18 +248,18 @@ def send_logs(field, order, old, new, damping, max_product, changes):
             span = max(span, moved)
             if changes.size:
                 changes[slot] = moved
-            norm = _log_sum_exp(sent, k_other) if damping > 0.0 else 0.0
+            norm = log_sum_exp(sent, k_other) if damping > 0.0 else 0.0
             for j in range(k_other):
                 new[at + j] = sent[j] - norm
     return -1, largest, span
 
 
 @inlined
-def _move_up(queue, v, degree):
-    """Put v behind those with as much news, unless it stands there already. Writes: queue."""
-    pending, levels, after, before = queue.pending, queue.levels, queue.after, queue.before
-    news = pending[v] / degree
-    level = N_LEVELS - 1 if news >= HIGHEST else max(0, math.frexp(news)[1] - LOWEST_EXPONENT)
+def _enqueue(queue, v, degree):
+    """Put v behind those with as large a residual, unless it stands there already. Writes: queue."""
+    levels, after, before = queue.levels, queue.after, queue.before
+    residual = queue.accumulated[v] / degree
+    level = N_LEVELS - 1 if residual >= HIGHEST else max(0, math.frexp(residual)[1] - LOWEST_EXPONENT)
     if level > levels[v]:
         if levels[v] >= 0:
             after[before[v]], before[after[v]] = after[v], before[v]
@@ -266,118 +271,141 @@ def _move_up(queue, v, degree):
 
 
 @kernel
-def residual_sweep(field, messages, damping, max_product, tolerance, queue):
+def _take_level(queue, top, offsets, n_left, senders, turns):
+    """Take variables of a level out of the queue until they send `n_left` messages.
+
+    Writes: queue, senders [N], turns [N] (place of each among the senders).
+    Returns how many are taken, and how many messages they send.
+    """
+    n = queue.levels.size
+    size, n_sent = 0, 0
+    v = queue.after[n + top]
+    while v < n and n_sent < n_left:
+        senders[size] = v
+        turns[v] = size
+        queue.levels[v] = -1
+        n_sent += offsets[v + 1] - offsets[v]
+        size += 1
+        v = queue.after[v]
+    queue.after[n + top], queue.before[v] = v, n + top
+    return size, n_sent
+
+
+@kernel
+def _pass_on(slots, queue, order, turns, changes, damping, tolerance):
+    """Add what senders changed to the residuals of their neighbours. Writes: queue, turns (all -1 again).
+
+    Returns the highest level that somebody was put into.
+    """
+    offsets, neighbours, accumulated = slots.offsets, slots.neighbours, queue.accumulated
+    top = -1
+    for v in order:
+        accumulated[v] = 0.0
+        # an infinite change (an exact zero came or went) must not become 0 * inf
+        if damping > 0.0:
+            for slot in range(offsets[v], offsets[v + 1]):
+                accumulated[v] = max(accumulated[v], damping * changes[slot])
+    for turn in range(order.size):
+        v = order[turn]
+        if accumulated[v] > tolerance:
+            _enqueue(queue, v, offsets[v + 1] - offsets[v])
+            top = max(top, queue.levels[v])
+        for slot in range(offsets[v], offsets[v + 1]):
+            u = neighbours[slot]
+            if turns[u] <= turn:  # else it sent later, and knew
+                accumulated[u] += (1.0 - damping) * changes[slot]
+                if accumulated[u] > tolerance:
+                    _enqueue(queue, u, offsets[u + 1] - offsets[u])
+                    top = max(top, queue.levels[u])
+    for v in order:
+        turns[v] = -1
+    return top
+
+
+@kernel
+def residual_sweep(packed, messages, rule, tolerance, queue):
     """The variables whose incoming messages changed most send first, until 2E messages are sent.
 
     No message of a variable can change by more than the sum of the changes that reached it since it last sent.
-    That sum is pending, and divided by the degree it is the place in the queue, so that a hub waits until many of
-    its neighbours have news and the work stays linear; below the tolerance a variable does not send. Places are
-    told apart by powers of two, and all of the highest level send in one go.
-    Returns as `send_logs`, plus whether nobody has news left.
+    That sum is its accumulated residual, and divided by the degree it is the place in the queue, so that a hub
+    waits until many of its neighbours have changed and the work stays linear; below the tolerance a variable does
+    not send.
+    Places are told apart by powers of two, and all of the highest level send in one go.
+    Returns as `send_logs`, plus whether nobody has anything left to send.
     """
-    offsets, neighbours = field.offsets, field.neighbours
-    pending, levels, after, before = queue.pending, queue.levels, queue.after, queue.before
-    n = pending.size
-    changes = np.zeros(neighbours.size)
+    slots = packed.slots
+    n = queue.levels.size
+    changes = np.zeros(slots.neighbours.size)
     senders = np.empty(n, np.int32)
-    turns = np.full(n, -1, np.int32)  # place of each variable among the senders
+    turns = np.full(n, -1, np.int32)
     largest, span = 0.0, 0.0
     n_sent = 0
     top = N_LEVELS - 1
-    while n_sent < neighbours.size:
-        while top >= 0 and after[n + top] == n + top:
+    while n_sent < changes.size:
+        while top >= 0 and queue.after[n + top] == n + top:
             top -= 1
         if top < 0:
             return -1, largest, span, True
-        size = 0
-        v = after[n + top]
-        while v < n and n_sent < neighbours.size:
-            senders[size] = v
-            turns[v] = size
-            levels[v] = -1
-            n_sent += offsets[v + 1] - offsets[v]
-            size += 1
-            v = after[v]
-        after[n + top], before[v] = v, n + top
+        size, n_more = _take_level(queue, top, slots.offsets, changes.size - n_sent, senders, turns)
+        n_sent += n_more
         order = senders[:size]
-        if field.ratio:
-            impossible, change, moved = send_ratios(
-                field, order, messages, messages, damping, max_product, changes
-            )
+        if packed.in_ratios:
+            impossible, change, moved = send_ratios(slots, packed.ratios, order, messages, messages, rule, changes)
         else:
-            impossible, change, moved = send_logs(field, order, messages, messages, damping, max_product, changes)
+            impossible, change, moved = send_logs(slots, packed.logs, order, messages, messages, rule, changes)
         if impossible >= 0:
             return impossible, largest, span, False
         largest, span = max(largest, change), max(span, moved)
-        for v in order:
-            pending[v] = 0.0
-            # an infinite change (an exact zero came or went) must not become 0 * inf
-            if damping > 0.0:
-                for slot in range(offsets[v], offsets[v + 1]):
-                    pending[v] = max(pending[v], damping * changes[slot])
-        for turn in range(size):
-            v = order[turn]
-            if pending[v] > tolerance:
-                _move_up(queue, v, offsets[v + 1] - offsets[v])
-                top = max(top, levels[v])
-            for slot in range(offsets[v], offsets[v + 1]):
-                u = neighbours[slot]
-                if turns[u] <= turn:  # else it sent later, and knew
-                    pending[u] += (1.0 - damping) * changes[slot]
-                    if pending[u] > tolerance:
-                        _move_up(queue, u, offsets[u + 1] - offsets[u])
-                        top = max(top, levels[u])
-        for v in order:
-            turns[v] = -1
+        top = max(top, _pass_on(slots, queue, order, turns, changes, rule.damping, tolerance))
     return -1, largest, span, False
 
 
 @kernel
-def log_beliefs(field, messages):
+def log_beliefs(slots, field, messages):
     """log b of every variable, flat [sum K], and the variable without a possible state (-1: none)."""
-    beliefs = np.empty(field.prior_offsets[-1])
+    beliefs = np.empty(field.offsets[-1])
     totals = np.empty(field.width)
     n_zeros = np.empty(field.width, np.int64)
     for v in range(field.n_states.size):
-        at = field.prior_offsets[v]
+        at = field.offsets[v]
         k_own = field.n_states[v]
-        if not _log_totals(field, v, messages, totals, n_zeros):
+        if not _log_totals(slots, field, v, messages, totals, n_zeros):
             return beliefs, v
         for k in range(k_own):
             if n_zeros[k]:
                 totals[k] = -np.inf
-        norm = _log_sum_exp(totals, k_own)
+        norm = log_sum_exp(totals, k_own)
         for k in range(k_own):
             beliefs[at + k] = totals[k] - norm
     return beliefs, -1
 
 
 @kernel
-def bethe_log_partition(field, messages, max_product):
+def bethe_log_partition(slots, field, messages, max_product):
     """Bethe approximation of log Z from log messages (with max_product: of the largest log weight)."""
-    totals = np.empty(field.prior_offsets[-1])
-    n_zeros = np.empty(field.prior_offsets[-1], np.int64)
+    totals = np.empty(field.offsets[-1])
+    n_zeros = np.empty(field.offsets[-1], np.int64)
     row = np.empty(field.width)
     result = 0.0
     for v in range(field.n_states.size):
-        begin, end = field.prior_offsets[v], field.prior_offsets[v + 1]
-        _log_totals(field, v, messages, totals[begin:end], n_zeros[begin:end])
+        begin, end = field.offsets[v], field.offsets[v + 1]
+        _log_totals(slots, field, v, messages, totals[begin:end], n_zeros[begin:end])
         local = -np.inf
         for k in range(field.n_states[v]):
             row[k] = -np.inf if n_zeros[begin + k] else totals[begin + k]
             local = max(local, row[k])
         if not max_product:
-            local = _log_sum_exp(row, field.n_states[v])
-        result += local * (1 - (field.offsets[v + 1] - field.offsets[v]))
+            local = log_sum_exp(row, field.n_states[v])
+        result += local * (1 - (slots.offsets[v + 1] - slots.offsets[v]))
     cavity = np.empty(field.width)
     for v in range(field.n_states.size):
-        for slot in range(field.offsets[v], field.offsets[v + 1]):
-            back = field.reverse[slot]
+        for slot in range(slots.offsets[v], slots.offsets[v + 1]):
+            back = slots.reverse[slot]
             if back < slot:
                 continue
-            u = np.int64(field.neighbours[slot])  # of the same type as v: one compilation
+            u = np.int64(slots.neighbours[slot])  # of the same type as v: one compilation
             _cavity(field, v, field.message_offsets[back], messages, totals, n_zeros, cavity)
-            table = field.tables[slot]
+            table = slots.tables[slot]
             p = table >> 1
             step_own, step_other = field.n_columns[p], 1
             if table & 1:
@@ -401,7 +429,7 @@ def bethe_log_partition(field, messages, max_product):
 @kernel
 def _cavity(field, v, incoming, messages, totals, n_zeros, cavity):
     """log of the prior and all incoming messages of v but the one that begins at `incoming`."""
-    begin = field.prior_offsets[v]
+    begin = field.offsets[v]
     for k in range(field.n_states[v]):
         entry = messages[incoming + k]
         zeros = n_zeros[begin + k]
@@ -412,7 +440,7 @@ def _cavity(field, v, incoming, messages, totals, n_zeros, cavity):
 
 
 @kernel
-def decode(field, messages):
+def decode(slots, field, messages):
     """A most likely assignment [N] from max-product log messages.
 
     Breadth first: each variable takes its best state given the neighbours that have chosen already and the
@@ -433,13 +461,13 @@ def decode(field, messages):
             v = queue[head]
             head += 1
             for k in range(field.n_states[v]):
-                row[k] = field.log_priors[field.prior_offsets[v] + k]
-            for slot in range(field.offsets[v], field.offsets[v + 1]):
-                u = field.neighbours[slot]
-                at = field.message_offsets[field.reverse[slot]]
-                p = field.tables[slot] >> 1
+                row[k] = field.log_priors[field.offsets[v] + k]
+            for slot in range(slots.offsets[v], slots.offsets[v + 1]):
+                u = slots.neighbours[slot]
+                at = field.message_offsets[slots.reverse[slot]]
+                p = slots.tables[slot] >> 1
                 step_own, step_other = field.n_columns[p], 1
-                if field.tables[slot] & 1:
+                if slots.tables[slot] & 1:
                     step_own, step_other = 1, field.n_columns[p]
                 for k in range(field.n_states[v]):
                     if chosen[u] >= 0:

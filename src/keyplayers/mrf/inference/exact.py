@@ -129,73 +129,44 @@ class CliqueOrigin:
 
 
 def _calibrate(mrf: MarkovRandomField, elimination: Elimination, max_product: bool) -> _Calibrated:
-    order, ranks = elimination.order, elimination.ranks
-    n = mrf.n_variables
-    fixed = fixed_variables(mrf)
+    n_states, fixed = mrf.n_states, fixed_variables(mrf)
     # a common factor of a table would cost digits of everything that is added to it
     log_potentials, potential_tops = subtract_segment_max(mrf.log_potentials, mrf.potential_offsets)
-    log_priors, prior_tops = subtract_segment_max(
-        _with_observed_neighbours(mrf, fixed, log_potentials), mrf.offsets
-    )
+    told = _with_observed_neighbours(mrf, fixed, log_potentials)
+    log_priors, prior_tops = subtract_segment_max(told, mrf.offsets)
     divided_out = float(prior_tops.sum() + potential_tops[mrf.potential_index].sum())
-    edges = _edges_by_clique(mrf, elimination, fixed)
-    message_offsets = offsets_of(np.diff(elimination.table_offsets) // mrf.n_states[order])
-    tables = np.empty(elimination.n_entries)
-    messages = np.empty(message_offsets[-1])
-
-    cliques = (order, elimination.clique_offsets, elimination.members, mrf.n_states, ranks)
-    offsets = (elimination.table_offsets, message_offsets, mrf.offsets)
+    pair_offsets = offsets_of(n_states[mrf.edges].prod(axis=1))
+    edges = _edges_by_clique(mrf, elimination, fixed, pair_offsets)
+    cliques = kernels.Cliques(
+        elimination.order, elimination.clique_offsets, elimination.members, n_states, elimination.ranks
+    )
+    message_offsets = offsets_of(np.diff(elimination.table_offsets) // n_states[elimination.order])
+    tables = kernels.Tables(
+        elimination.table_offsets, np.empty(elimination.n_entries), message_offsets, np.empty(message_offsets[-1])
+    )
     log_scale, failed = kernels.collect(
-        *cliques,
-        *offsets,
-        log_priors,
-        edges.offsets,
-        edges.others,
-        edges.starts,
-        edges.strides,
-        log_potentials,
-        max_product,
-        tables,
-        messages,
+        cliques, edges, mrf.offsets, log_priors, log_potentials, max_product, tables
     )
     if failed >= 0:
         raise ContradictionError(_contradiction(mrf, elimination.clique(failed)))
 
-    log_beliefs = np.empty(len(log_priors))
-    pair_offsets = offsets_of(mrf.n_states[mrf.edges].prod(axis=1))
-    log_pairs = np.empty(pair_offsets[-1])
-    states = np.zeros(n, dtype=np.int64)
-    kernels.distribute(
-        *cliques,
-        *offsets,
-        edges.offsets,
-        edges.others,
-        edges.strides,
-        pair_offsets[edges.numbers],
-        max_product,
-        tables,
-        messages,
-        log_beliefs,
-        log_pairs,
-        states,
+    beliefs = kernels.Beliefs(
+        mrf.offsets,
+        np.empty(len(log_priors)),
+        np.empty(pair_offsets[-1]),
+        np.zeros(mrf.n_variables, dtype=np.int64),
     )
-    log_beliefs -= np.repeat(segment_log_sums(log_beliefs, mrf.offsets), mrf.n_states)
+    kernels.distribute(cliques, edges, max_product, tables, beliefs)
+    log_beliefs, log_pairs = beliefs.logs, beliefs.log_pairs
+    log_beliefs -= np.repeat(segment_log_sums(log_beliefs, mrf.offsets), n_states)
     _pair_with_observed(mrf, fixed, log_beliefs, pair_offsets, log_pairs)
     log_pairs -= np.repeat(segment_log_sums(log_pairs, pair_offsets), np.diff(pair_offsets))
-    return _Calibrated(log_beliefs, log_pairs, pair_offsets, log_scale + divided_out, states)
+    return _Calibrated(log_beliefs, log_pairs, pair_offsets, log_scale + divided_out, beliefs.states)
 
 
-class _EdgesByClique(NamedTuple):
-    """Edges between unobserved variables, each with the end that is eliminated first."""
-
-    offsets: Ints  # [N+1] edges of the i-th clique
-    numbers: Ints  # positions in mrf.edges
-    others: Ints  # the end eliminated later
-    starts: Ints  # where the potential begins in log_potentials
-    strides: Ints  # [.., 2] of the potential along the states of the end eliminated first, and of the other
-
-
-def _edges_by_clique(mrf: MarkovRandomField, elimination: Elimination, fixed: Bools) -> _EdgesByClique:
+def _edges_by_clique(
+    mrf: MarkovRandomField, elimination: Elimination, fixed: Bools, pair_offsets: Ints
+) -> kernels.CliqueEdges:
     free = np.flatnonzero(~fixed[mrf.edges].any(axis=1))
     ranks = elimination.ranks[mrf.edges[free]]
     owner = ranks.min(axis=1)
@@ -204,12 +175,12 @@ def _edges_by_clique(mrf: MarkovRandomField, elimination: Elimination, fixed: Bo
     ends = mrf.edges[numbers]
     first_owns = ranks[by_owner, 0] < ranks[by_owner, 1]
     n_columns = mrf.n_states[ends[:, 1]].astype(np.int64)
-    return _EdgesByClique(
+    return kernels.CliqueEdges(
         offsets_of(np.bincount(owner, minlength=mrf.n_variables)),
-        numbers,
         np.where(first_owns, ends[:, 1], ends[:, 0]),
         mrf.potential_offsets[mrf.potential_index[numbers]],
         np.column_stack([np.where(first_owns, n_columns, 1), np.where(first_owns, 1, n_columns)]),
+        pair_offsets[numbers],
     )
 
 

@@ -44,7 +44,7 @@ class Messages:
     def log_partition(self) -> float:
         """Bethe approximation of log Z, in nats; exact on forests."""
         packed = pack(self.mrf, ratio=False)
-        relative = kernels.bethe_log_partition(packed, self.in_logs.values, self.max_product)
+        relative = kernels.bethe_log_partition(packed.slots, packed.logs, self.in_logs.values, self.max_product)
         return float(
             relative
             + segment_max(self.mrf.log_potentials, self.mrf.potential_offsets)[self.mrf.potential_index].sum()
@@ -99,40 +99,35 @@ def uniform(mrf: MarkovRandomField, ratio: bool) -> Floats:
     return np.repeat(-np.log(counts), counts)
 
 
-def pack(mrf: MarkovRandomField, ratio: bool) -> Any:
+def pack(mrf: MarkovRandomField, ratio: bool) -> kernels.Packed:
     """The field as the kernels read it."""
-    no_floats: Floats = np.empty(0)
-    no_ints: Ints = np.empty(0, dtype=np.int64)
-    mantissas, shifts, quads = no_floats, no_ints, np.empty((0, 4))
-    starts: Ints = no_ints
-    relative, linear = no_floats, no_floats
-    if ratio:
-        mantissas, shifts = split_ratios(mrf.log_priors[1::2] - mrf.log_priors[::2])
-        logs = mrf.log_potentials.reshape(-1, 4)
-        quads = np.exp(logs - logs.max(axis=1, keepdims=True))
-    else:
-        starts = message_offsets(mrf)
-        relative, _ = subtract_segment_max(mrf.log_potentials, mrf.potential_offsets)
-        linear = np.exp(relative)
-    return kernels.Field(
-        *mrf.slots,
-        ratio,
-        int(mrf.n_states.max(initial=1)),
-        mantissas,
-        shifts,
-        quads,
-        mrf.n_states,
-        mrf.offsets,
-        mrf.log_priors,
-        starts,
-        mrf.potential_offsets,
-        np.ascontiguousarray(mrf.potential_shapes[:, 1]),
-        relative,
-        linear,
+    return kernels.Packed(
+        mrf.slots, ratio, _pack_ratios(mrf) if ratio else _NO_RATIOS, _NO_LOGS if ratio else _pack_logs(mrf)
     )
 
 
-def log_beliefs(mrf: MarkovRandomField, packed: Any, values: Floats) -> Floats:
+def _pack_ratios(mrf: MarkovRandomField) -> kernels.RatioField:
+    logs = mrf.log_potentials.reshape(-1, 4)
+    quads = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return kernels.RatioField(*split_ratios(mrf.log_priors[1::2] - mrf.log_priors[::2]), quads)
+
+
+def _pack_logs(mrf: MarkovRandomField) -> kernels.LogField:
+    relative, _ = subtract_segment_max(mrf.log_potentials, mrf.potential_offsets)
+    return kernels.LogField(
+        width=int(mrf.n_states.max(initial=1)),
+        n_states=mrf.n_states,
+        offsets=mrf.offsets,
+        log_priors=mrf.log_priors,
+        message_offsets=message_offsets(mrf),
+        potential_offsets=mrf.potential_offsets,
+        n_columns=mrf.potential_shapes[:, 1].copy(),
+        log_potentials=relative,
+        potentials=np.exp(relative),
+    )
+
+
+def log_beliefs(mrf: MarkovRandomField, packed: kernels.Packed, values: Floats) -> Floats:
     """[sum of K] log b in nats.
 
     Raises
@@ -141,14 +136,14 @@ def log_beliefs(mrf: MarkovRandomField, packed: Any, values: Floats) -> Floats:
         A variable has no possible state.
     """
     beliefs: Floats
-    if packed.ratio:
+    if packed.in_ratios:
         log_odds = mrf.log_priors[1::2] - mrf.log_priors[::2]
         log_odds += np.bincount(mrf.slots.neighbours, np.log(values), mrf.n_variables)
         # of the likelier state; the other's is less by as much as the log-odds say
         top = -np.log1p(np.exp(-np.abs(log_odds)))
         beliefs = np.column_stack([top + np.minimum(-log_odds, 0.0), top + np.minimum(log_odds, 0.0)]).ravel()
         return beliefs
-    beliefs, impossible = kernels.log_beliefs(packed, values)
+    beliefs, impossible = kernels.log_beliefs(packed.slots, packed.logs, values)
     refuse_impossible(mrf, impossible)
     return beliefs
 
@@ -179,3 +174,23 @@ def split_ratios(log_ratios: Floats) -> tuple[Floats, Ints]:
     mantissas = np.exp(np.where(finite, log_ratios, 0.0) - shifts * kernels.LOG_SCALE)
     shifts[~finite] = np.where(log_ratios[~finite] > 0, INFINITE_SHIFT, -INFINITE_SHIFT)
     return mantissas, shifts
+
+
+def _read_only(array: Any) -> Any:
+    """The array as those of a field are, or kernels would be compiled for both kinds."""
+    array.flags.writeable = False
+    return array
+
+
+_NO_RATIOS = kernels.RatioField(np.empty(0), np.empty(0, dtype=np.int64), np.empty((0, 4)))
+_NO_LOGS = kernels.LogField(
+    width=1,
+    n_states=_read_only(np.empty(0, dtype=np.int32)),
+    offsets=np.zeros(1, dtype=np.int64),
+    log_priors=_read_only(np.empty(0)),
+    message_offsets=np.zeros(1, dtype=np.int64),
+    potential_offsets=np.zeros(1, dtype=np.int64),
+    n_columns=np.empty(0, dtype=np.int32),
+    log_potentials=np.empty(0),
+    potentials=np.empty(0),
+)

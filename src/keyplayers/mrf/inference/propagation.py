@@ -67,7 +67,7 @@ def belief_propagation(
         "auto": trees are folded in exactly by one pass towards what they hang on and one back, which is all
         that a forest needs ("two-pass"); cycles are flooded, if need be with damping. The state's
         `schedule` and `damping` say what was done. "flooding": all messages anew from the old ones.
-        "sequential": variable after variable, forth and back. "residual": where the news is largest first.
+        "sequential": variable after variable, forth and back. "residual": where most has changed first.
     max_sweeps
         Sweeps (of at most 2E messages) after which the run stops, converged or not.
     tolerance
@@ -101,7 +101,7 @@ def belief_propagation(
     ----------
     Pearl, *Probabilistic Reasoning in Intelligent Systems*, 1988, chapter 4; Elidan, McGraw and Koller,
     "Residual belief propagation", UAI 2006, arXiv:1206.6837; Aksenov, Alistarh and Korhonen, "Scalable belief
-    propagation via relaxed scheduling", NeurIPS 2020, arXiv:2002.11505 (why about the largest news does as well).
+    propagation via relaxed scheduling", NeurIPS 2020, arXiv:2002.11505 (why about the largest residual will do).
 
     Examples
     --------
@@ -124,7 +124,7 @@ def belief_propagation(
     progress = progress or Silent()
     progress.begin("belief propagation", max_sweeps)
     with thread_map(_count_threads(mrf, n_jobs)) as spread:
-        run = _Run(mrf, pack(mrf, ratio), values, max_sweeps, tolerance, max_product, spread, progress)
+        run = _Run(mrf, pack(mrf, ratio), values, max_sweeps, float(tolerance), max_product, spread, progress)
         done = _SCHEDULES[schedule](run, damping) if mrf.n_edges else Done("two-pass", 0.0, True)
     progress.end()
 
@@ -183,7 +183,8 @@ class MessageOrigin:
         messages = self.messages
         if not messages.max_product:
             return belief_propagation(messages.mrf, max_product=True).origin.mode()
-        chosen: Ints = kernels.decode(pack(messages.mrf, ratio=False), messages.in_logs.values)
+        packed = pack(messages.mrf, ratio=False)
+        chosen: Ints = kernels.decode(packed.slots, packed.logs, messages.in_logs.values)
         return chosen
 
 
@@ -192,7 +193,7 @@ class _Run:
     """Messages under way, and what every sweep needs."""
 
     mrf: MarkovRandomField
-    packed: Any
+    packed: kernels.Packed
     values: Floats
     max_sweeps: int
     tolerance: float
@@ -221,12 +222,16 @@ class _Run:
         )
 
     def _sweep(self, order: Ints, old: Floats, new: Floats, damping: float) -> _Residual:
-        send = kernels.send_ratios if self.packed.ratio else kernels.send_logs
-        impossible, probability, log_ratio = send(
-            self.packed, order, old, new, damping, self.max_product, _NO_CHANGES
-        )
+        if not len(order):
+            return _Residual(0.0, 0.0)
+        slots, in_ratios, ratios, logs = self.packed
+        send, field = (kernels.send_ratios, ratios) if in_ratios else (kernels.send_logs, logs)
+        impossible, probability, log_ratio = send(slots, field, order, old, new, self.rule(damping), _NO_CHANGES)
         refuse_impossible(self.mrf, impossible)
         return _Residual(probability, log_ratio)
+
+    def rule(self, damping: float) -> kernels.Rule:
+        return kernels.Rule(float(damping), self.max_product)
 
     def record(self, residual: _Residual) -> None:
         """A sweep is over."""
@@ -235,7 +240,7 @@ class _Run:
 
     def restart(self) -> None:
         """Back to messages that say nothing."""
-        self.values = uniform(self.mrf, self.packed.ratio)
+        self.values = uniform(self.mrf, self.packed.in_ratios)
 
 
 def _auto(run: _Run, damping: float) -> Done:
@@ -284,17 +289,17 @@ def _flood(run: _Run, variables: Ints, damping: float, *, impatient: bool) -> bo
 
 def _edge_flood(run: _Run, variables: Ints) -> tuple[Callable[[float], _Residual], Callable[[], None]]:
     """A sweep over messages that lie edge by edge, and how they get back into their slots."""
-    edges = lay_out(run.packed, run.values, variables)
+    edges = lay_out(run.mrf, run.packed, run.values, variables)
 
     def sweep(damping: float) -> _Residual:
-        return _Residual(*send_all(edges, damping, run.max_product, run.spread))
+        return _Residual(*send_all(edges, run.rule(damping), run.spread))
 
     def finish() -> None:
-        write_back(edges, run.packed, run.values)
+        write_back(edges, run.mrf.slots, run.values)
         if len(variables) < run.mrf.n_variables:
             outward = run.values.copy()
             run.at_once([variables], outward)
-            write_back(edges, run.packed, outward)
+            write_back(edges, run.mrf.slots, outward)
             run.values = outward
 
     return sweep, finish
@@ -329,7 +334,7 @@ def _sequential(run: _Run, damping: float) -> Done:
     while not run.exhausted:
         residual = run.in_place(order, damping)
         if residual.log_ratio <= run.tolerance:
-            # what was sent early in the sweep saw older news than what was sent late: measure all at once
+            # what was sent early in the sweep saw older messages than what was sent late: measure all at once
             residual = run.at_once(parts, spare)
         run.record(residual)
         if residual.log_ratio <= run.tolerance:
@@ -342,7 +347,7 @@ def _residual(run: _Run, damping: float) -> Done:
     queue = _everybody(run.mrf.n_variables)
     while not run.exhausted:
         impossible, probability, log_ratio, quiet = kernels.residual_sweep(
-            run.packed, run.values, damping, run.max_product, run.tolerance, queue
+            run.packed, run.values, run.rule(damping), run.tolerance, queue
         )
         refuse_impossible(run.mrf, impossible)
         if quiet:
@@ -353,8 +358,8 @@ def _residual(run: _Run, damping: float) -> Done:
     return Done("residual", damping, False)
 
 
-def _everybody(n: int) -> Any:
-    """A queue of all variables: nobody has sent yet, so everybody has news without bound."""
+def _everybody(n: int) -> kernels.Queue:
+    """A queue of all variables: nobody has sent yet, so everybody's residual is without bound."""
     top = kernels.N_LEVELS - 1
     after = np.arange(n + kernels.N_LEVELS, dtype=np.int32)  # an empty level is followed by itself
     before = after.copy()
