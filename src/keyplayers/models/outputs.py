@@ -17,16 +17,23 @@ SUM_TOLERANCE = 1e-2
 ROUNDING = 1e-6
 
 
-def as_array(raw: Any, n_rows: int) -> Any:
-    """What the model returned, as an array with one entry per row.
+def as_array(raw: Any, n_rows: int, *, several: bool = False) -> Any:
+    """What the model returned, as an array with one entry per row; sparse ones and tensors become dense arrays.
+
+    Parameters
+    ----------
+    several
+        A list of [B, 2] is one label's probabilities to be off and on, for each of several outputs.
 
     Raises
     ------
     PredictionError
         It is no array, or has another length.
     """
+    if isinstance(raw, list) and raw and all(getattr(part, "ndim", 0) == 2 for part in raw):
+        raw = _of_several(raw, several)
     try:
-        given = np.asarray(raw)
+        given = np.asarray(_dense(raw))
     except Exception as error:
         raise PredictionError(f"what the model returned, {type(raw).__name__}, is no array: {error}") from error
     if given.ndim == 0 or len(given) != n_rows:
@@ -35,6 +42,28 @@ def as_array(raw: Any, n_rows: int) -> Any:
             f"({n_rows},) or ({n_rows}, 1)"
         )
     return given
+
+
+def _dense(raw: Any) -> Any:
+    """A sparse matrix or a tensor as NumPy takes it."""
+    if hasattr(raw, "toarray"):
+        return raw.toarray()
+    if hasattr(raw, "detach"):  # a tensor may be on another device, and remember how it came about
+        raw = raw.detach().cpu()
+    return raw.numpy() if hasattr(raw, "numpy") and not isinstance(raw, np.generic) else raw
+
+
+def _of_several(parts: list[Any], several: bool) -> Any:
+    """Probabilities [B, L] of L labels from those of each to be off and on."""
+    shapes = ", ".join(str(part.shape) for part in parts[:5])
+    if not several:
+        raise PredictionError(
+            f"the model has {len(parts)} outputs ({shapes}): say multilabel=True if each is a label that is on or "
+            "off, or give a function that returns one of them"
+        )
+    if any(part.shape[1] != 2 for part in parts):
+        raise PredictionError(f"labels that are on or off have two probabilities each, got shapes {shapes}")
+    return np.column_stack([_dense(part)[:, 1] for part in parts])
 
 
 def looks_like_labels(given: Any) -> bool:

@@ -1,13 +1,20 @@
 """A user's model behind one face: rows in, class probabilities out."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Floats
+from .._base.arrays import Floats, Ints
 from ..errors import InputError, PredictionError, PredictorError, UnknownNameError
+from .decisions import LARGEST, Prediction, Rule, decide
+from .estimators import plain
+from .faces import Face, find_face
 from .outputs import OUTPUTS, Output, as_array, looks_like_labels, read_probabilities
+
+# Models answer the same rows alike up to this much: single precision, and sums in another order in other batches.
+ROUNDING_OF_MODELS = 1e-5
 
 
 class Predictor:
@@ -25,6 +32,10 @@ class Predictor:
         Names of the K classes; default the estimator's ``classes_``, else 0 .. K - 1.
     multilabel
         The columns are labels that are on or off independently.
+    threshold
+        The second of two classes is decided for, or a label is on, at or above this probability. Default: the
+        model's own decision, which is its predict where it has one, else the largest probability (labels: above
+        0.5).
 
     Raises
     ------
@@ -38,15 +49,28 @@ class Predictor:
         output: Output = "proba",
         class_names: Sequence[Hashable] | None = None,
         multilabel: bool = False,
+        *,
+        threshold: float | None = None,
     ) -> None:
         if output not in OUTPUTS:
             raise InputError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}")
-        self._call, self.output = _face(predict, output)
+        face = find_face(predict, output)
+        self._face = face if threshold is None else replace(face, rule=_rule_of(threshold, face), labels=None)
+        self.output = face.output
         self._says_labels = output == "label"
         self.multilabel = multilabel
-        self.classes = _classes(predict, class_names, multilabel)
+        fitted = [] if multilabel else list(face.classes)
+        self.classes: list[Any] = fitted if class_names is None else _distinct(class_names)
         self._named = bool(self.classes)
+        # what the model's own labels are called, in the order of its columns
+        self._labels = fitted
+        self._asks = self._face.labels is not None
         self.n_calls = 0
+
+    @property
+    def rule(self) -> Rule:
+        """How probabilities become a decision; where the model is asked this says what they would suggest."""
+        return self._face.rule or LARGEST
 
     def __call__(self, batch: Any, n_rows: int) -> Floats:
         """Probabilities [n_rows, K]; K grows when a model that gives labels gives a new one.
@@ -58,17 +82,75 @@ class Predictor:
         PredictionError
             What it gave is not what `output` says.
         """
-        self.n_calls += 1
-        try:
-            raw = self._call(batch)
-        except Exception as error:
-            raise PredictorError(f"the model raised {type(error).__name__}: {error}") from error
-        given = as_array(raw, n_rows)
+        given = self._ask(self._face.scores, batch, n_rows)
         if self.output == "label" or (self.output == "proba" and looks_like_labels(given)):
             return self._one_hot(given)
         p = read_probabilities(given, self.output, self.multilabel)
         self._check_classes(p.shape[1])
         return p
+
+    def predict(self, batch: Any, n_rows: int) -> Prediction:
+        """Probabilities [n_rows, K] and, where no rule tells them, the model's own decisions.
+
+        Raises
+        ------
+        PredictorError, PredictionError
+            As when called.
+        """
+        p = self(batch, n_rows)
+        if not self._asks or self._face.labels is None:
+            return Prediction(p)
+        votes = self._votes(self._ask(self._face.labels, batch, n_rows), p.shape)
+        self._asks = votes is not None
+        return Prediction(p, votes)
+
+    def decide(self, prediction: Prediction | Floats, label: int | None = None) -> Ints:
+        """Index of the class [B] that the model decides for.
+
+        Parameters
+        ----------
+        prediction
+            What `predict` gave, or probabilities [B, K] alone.
+        label
+            With several labels the one that is asked for: its index where it is on, else -1.
+        """
+        if not isinstance(prediction, Prediction):
+            prediction = Prediction(prediction)
+        return decide(self.rule, prediction, label)
+
+    def noise(self, batch: Any, n_rows: int) -> float:
+        """Largest difference between the probabilities of the same rows, asked twice.
+
+        A model that is not the same at every call, such as one whose dropout is left on, differs by far more than
+        `ROUNDING_OF_MODELS`.
+        """
+        first, again = self(batch, n_rows), self(batch, n_rows)
+        width = max(first.shape[1], again.shape[1])
+        padded = [np.pad(p, ((0, 0), (0, width - p.shape[1]))) for p in (first, again)]
+        return float(np.abs(padded[0] - padded[1]).max())
+
+    def _ask(self, function: Callable[[Any], Any], batch: Any, n_rows: int) -> Any:
+        """What one of the model's functions gives, as an array with one entry per row."""
+        self.n_calls += 1
+        try:
+            raw = function(batch)
+        except Exception as error:
+            raise PredictorError(f"the model raised {type(error).__name__}: {error}") from error
+        return as_array(raw, n_rows, several=self.multilabel)
+
+    def _votes(self, given: Any, shape: tuple[int, ...]) -> Floats | None:
+        """The model's own decisions [B, K]; None where they are no classes of its probabilities."""
+        if self.multilabel:
+            return given.astype(np.float64) if given.shape == shape and np.isin(given, (0, 1)).all() else None
+        labels = self._labels or list(range(shape[1]))
+        places = {name: at for at, name in enumerate(labels)}
+        if given.size != shape[0] or len(places) != shape[1]:
+            return None
+        try:
+            columns = [places[plain(label)] for label in given.reshape(-1).tolist()]
+        except (KeyError, TypeError):  # predict gives something else than labels
+            return None
+        return np.eye(shape[1])[columns]
 
     def index(self, target: Hashable) -> int:
         """The class of this name or, where no name fits, of this index (for labels, the one spelled alike).
@@ -106,13 +188,15 @@ class Predictor:
             if str(name) == str(target):
                 return at
         texts = all(isinstance(name, str) for name in self.classes)
-        self.classes.append(str(target) if texts else _plain(target))
+        self.classes.append(str(target) if texts else plain(target))
         return len(self.classes) - 1
 
     def _check_classes(self, n_columns: int) -> None:
         """Every column has a name."""
         if not self.classes:
             self.classes = list(range(n_columns))
+        if self._face.rule is not None and self._face.rule.threshold is not None and not self.multilabel:
+            _check_two(n_columns)
         if len(self.classes) != n_columns:
             raise PredictionError(
                 f"{len(self.classes)} class names were given ({', '.join(map(repr, self.classes[:10]))}), but the "
@@ -137,10 +221,10 @@ class Predictor:
 
     def _columns_of(self, labels: list[Any]) -> list[int]:
         """The class of each label; new labels become classes."""
-        places = {_plain(name): at for at, name in enumerate(self.classes)}
+        places = {plain(name): at for at, name in enumerate(self.classes)}
         columns = []
         for label in labels:
-            name = _plain(label)
+            name = plain(label)
             if not isinstance(name, Hashable) or name != name:
                 raise PredictionError(f"the model returned {name!r} where a label is wanted")
             if name not in places:
@@ -150,27 +234,29 @@ class Predictor:
         return columns
 
 
+def _check_two(n_columns: int) -> None:
+    if n_columns != 2:
+        raise PredictionError(f"threshold is for two classes or labels, but the model gives {n_columns} classes")
+
+
 def _is_index(target: Any, n_classes: int) -> bool:
     return isinstance(target, (int, np.integer)) and not isinstance(target, bool) and 0 <= int(target) < n_classes
 
 
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _classes(predict: Any, class_names: Sequence[Hashable] | None, multilabel: bool) -> list[Any]:
-    """Names of the classes, none where they are not known yet."""
-    if class_names is not None:
-        return _distinct(class_names)
-    fitted = None if multilabel else getattr(predict, "classes_", None)
-    return [] if fitted is None else [_plain(name) for name in fitted]
+def _rule_of(threshold: Any, face: Face) -> Rule:
+    """The rule that a caller gives."""
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)) or not 0 < threshold < 1:
+        raise InputError(f"threshold must be a probability between 0 and 1, got {threshold!r}")
+    if face.output == "label":
+        raise InputError("threshold is for probabilities, and this model gives labels")
+    return Rule(float(threshold))
 
 
 def _distinct(names: Any) -> list[Any]:
     """Names of classes as a caller gives them."""
     if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
         raise InputError(f"class_names must be a sequence of names, got {names!r}")
-    listed = [_plain(name) for name in names]
+    listed = [plain(name) for name in names]
     seen: set[Hashable] = set()
     for name in listed:
         if not isinstance(name, Hashable):
@@ -179,21 +265,3 @@ def _distinct(names: Any) -> list[Any]:
             raise InputError(f"class_names must be distinct, but {name!r} stands more than once")
         seen.add(name)
     return listed
-
-
-def _face(predict: Any, output: Output) -> tuple[Callable[[Any], Any], Output]:
-    """The function to call and what it gives."""
-    if output == "label" and hasattr(predict, "predict") and not callable(predict):
-        return predict.predict, "label"
-    if hasattr(predict, "predict_proba"):
-        return predict.predict_proba, "proba"
-    if hasattr(predict, "decision_function"):
-        return predict.decision_function, "logits"
-    if callable(predict):
-        return predict, output
-    if hasattr(predict, "predict"):
-        return predict.predict, "label"
-    raise InputError(
-        "predict must be a function of a batch of rows or an estimator with predict_proba, decision_function "
-        f"or predict, got {type(predict).__name__}"
-    )
