@@ -40,6 +40,9 @@ _HOMES = {
     "read_mrf": ".readers",
     "write_mrf": ".readers",
     "exact_marginals": ".mrf.inference.exact",
+    "infer": ".mrf.inference.registry",
+    "inference_algorithms": ".mrf.inference.registry",
+    "register_inference": ".mrf.inference.registry",
     "treewidth_bound": ".mrf.inference.elimination",
     "chain_field": ".mrf.generators",
     "grid_field": ".mrf.generators",
@@ -94,6 +97,9 @@ if TYPE_CHECKING:
     from .mrf.inference.elimination import treewidth_bound as treewidth_bound
     from .mrf.inference.exact import exact_marginals as exact_marginals
     from .mrf.inference.propagation import belief_propagation as belief_propagation
+    from .mrf.inference.registry import infer as infer
+    from .mrf.inference.registry import inference_algorithms as inference_algorithms
+    from .mrf.inference.registry import register_inference as register_inference
     from .mrf.what_if import REMOVED as REMOVED
     from .mrf.what_if import WhatIf as WhatIf
     from .mrf.what_if import what_if as what_if

@@ -145,6 +145,13 @@ class MarkovRandomField:
         return len(self.n_states)
 
     @property
+    def priors(self) -> list[Floats]:
+        """[N] rows of K numbers: φ of each variable, normalised."""
+        rows = np.split(self.log_priors, self.offsets[1:-1]) if self.n_variables else []
+        weights = [np.exp(row - row.max()) for row in rows]
+        return [row / row.sum() for row in weights]
+
+    @property
     def n_edges(self) -> int:
         """Number of edges E."""
         return len(self.edges)

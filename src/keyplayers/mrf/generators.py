@@ -1,5 +1,7 @@
 """Fields to try things on: chains, trees, stars, grids, random and scale-free graphs, each with a seed."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._base.arrays import Floats, Ints
@@ -49,7 +51,10 @@ def chain_field(
     _at_least("n", n, 1)
     here = np.arange(n - 1)
     return _field(
-        n, np.column_stack([here, here + 1]), n_states, coupling, coupling_spread, prior_strength, random_state
+        n,
+        np.column_stack([here, here + 1]),
+        _Couplings(n_states, coupling, coupling_spread, prior_strength),
+        random_state,
     )
 
 
@@ -92,7 +97,9 @@ def tree_field(
     else:
         _at_least("branching", branching, 1)
         parent = (child - 1) // branching
-    return _field(n, np.column_stack([parent, child]), n_states, coupling, coupling_spread, prior_strength, rng)
+    return _field(
+        n, np.column_stack([parent, child]), _Couplings(n_states, coupling, coupling_spread, prior_strength), rng
+    )
 
 
 def star_field(
@@ -121,7 +128,9 @@ def star_field(
     _at_least("n_leaves", n_leaves, 0)
     leaves = np.arange(1, n_leaves + 1)
     edges = np.column_stack([np.zeros_like(leaves), leaves])
-    return _field(n_leaves + 1, edges, n_states, coupling, coupling_spread, prior_strength, random_state)
+    return _field(
+        n_leaves + 1, edges, _Couplings(n_states, coupling, coupling_spread, prior_strength), random_state
+    )
 
 
 def grid_field(
@@ -167,7 +176,9 @@ def grid_field(
         down = number[:-1], number[1:]
         right = number[:, :-1], number[:, 1:]
     edges = np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in (right, down)])
-    return _field(number.size, edges, n_states, coupling, coupling_spread, prior_strength, random_state)
+    return _field(
+        number.size, edges, _Couplings(n_states, coupling, coupling_spread, prior_strength), random_state
+    )
 
 
 def random_field(
@@ -207,7 +218,7 @@ def random_field(
         raise InputError(f"{n} variables have {n_pairs} pairs, so n_edges must not be {n_edges}")
     rng = generator(random_state)
     edges = _pairs(rng.choice(n_pairs, size=n_edges, replace=False, shuffle=False)) if n_edges else _NO_EDGES
-    return _field(n, edges, n_states, coupling, coupling_spread, prior_strength, rng)
+    return _field(n, edges, _Couplings(n_states, coupling, coupling_spread, prior_strength), rng)
 
 
 def scale_free_field(
@@ -246,7 +257,7 @@ def scale_free_field(
     _at_least("edges_per_variable", edges_per_variable, 1)
     rng = generator(random_state)
     edges = _attach(n, edges_per_variable, rng)
-    return _field(n, edges, n_states, coupling, coupling_spread, prior_strength, rng)
+    return _field(n, edges, _Couplings(n_states, coupling, coupling_spread, prior_strength), rng)
 
 
 _NO_EDGES: Ints = np.zeros((0, 2), dtype=np.int64)
@@ -295,28 +306,33 @@ def _attach(n: int, m: int, rng: np.random.Generator) -> Ints:
     return np.column_stack([codes % n, codes // n])
 
 
-def _field(
-    n: int,
-    edges: Ints,
-    n_states: int,
-    coupling: float,
-    coupling_spread: float,
-    prior_strength: float,
-    random_state: RandomState,
-) -> MarkovRandomField:
-    """Couplings and priors for a graph."""
-    _at_least("n_states", n_states, 1)
-    for name, given in (("coupling_spread", coupling_spread), ("prior_strength", prior_strength)):
-        if not 0 <= given < np.inf:
-            raise InputError(f"{name} must be a finite number of nats ≥ 0, got {given}")
-    if not np.isfinite(coupling):
-        raise InputError(f"coupling must be a finite number of nats, got {coupling}")
+@dataclass(frozen=True)
+class _Couplings:
+    """What priors and potentials are drawn from; see `chain_field`."""
+
+    n_states: int
+    coupling: float  # nats
+    coupling_spread: float  # nats
+    prior_strength: float  # nats
+
+    def __post_init__(self) -> None:
+        _at_least("n_states", self.n_states, 1)
+        for name in ("coupling_spread", "prior_strength"):
+            given = getattr(self, name)
+            if not 0 <= given < np.inf:
+                raise InputError(f"{name} must be a finite number of nats ≥ 0, got {given}")
+        if not np.isfinite(self.coupling):
+            raise InputError(f"coupling must be a finite number of nats, got {self.coupling}")
+
+
+def _field(n: int, edges: Ints, couplings: _Couplings, random_state: RandomState) -> MarkovRandomField:
+    """Potentials and priors for a graph."""
     rng = generator(random_state)
-    agree = np.eye(n_states)
+    agree = np.eye(couplings.n_states)
     potential: Floats
-    if coupling_spread:
-        potential = rng.normal(coupling, coupling_spread, len(edges))[:, None, None] * agree
+    if couplings.coupling_spread:
+        potential = rng.normal(couplings.coupling, couplings.coupling_spread, len(edges))[:, None, None] * agree
     else:
-        potential = coupling * agree
-    log_priors = rng.normal(0.0, prior_strength, (n, n_states))
+        potential = couplings.coupling * agree
+    log_priors = rng.normal(0.0, couplings.prior_strength, (n, couplings.n_states))
     return MarkovRandomField.from_edges(edges, log_priors=log_priors, log_potential=potential)

@@ -32,6 +32,26 @@ class Origin(Protocol):
         """[N] a most likely assignment."""
 
 
+@dataclass(frozen=True)
+class MarginalsOnly:
+    """Beliefs of an algorithm that knows no more than the probabilities of single variables."""
+
+    algorithm: str
+
+    @property
+    def log_partition(self) -> float:
+        """Unknown: NaN."""
+        return np.nan
+
+    def edge_belief(self, slot: int) -> Floats:
+        """Refused."""
+        raise InputError(f"{self.algorithm} gives beliefs of variables, not of edges")
+
+    def mode(self) -> Ints:
+        """Refused."""
+        raise InputError(f"{self.algorithm} gives beliefs of variables, not a jointly most likely assignment")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class BeliefState:
     """Beliefs of all variables, and how they were found."""
@@ -39,7 +59,7 @@ class BeliefState:
     mrf: MarkovRandomField
     log_beliefs: Floats  # [sum of K] log b in nats, variable after variable; -inf is an exact zero
     origin: Origin
-    schedule: str  # "two-pass", "flooding", "sequential", "residual"; "exact" for exact marginals
+    schedule: str  # "two-pass", "flooding", "sequential", "residual"; "exact"; or what another algorithm is called
     converged: bool
     exact: bool  # whether the beliefs are the marginals (forests, exact inference)
     residuals: Floats = field(default_factory=lambda: np.zeros(0))  # [sweeps] largest change of a probability
@@ -48,6 +68,47 @@ class BeliefState:
     max_product: bool = False
     tolerance: float = 0.0  # on `log_residuals`
     start: str = "cold"  # "cold": uniform messages; "warm": those of another state
+
+    @classmethod
+    def from_marginals(
+        cls,
+        mrf: MarkovRandomField,
+        marginals: Any,
+        *,
+        schedule: str,
+        converged: bool = True,
+        exact: bool = False,
+    ) -> "BeliefState":
+        """A state of another algorithm's probabilities.
+
+        Parameters
+        ----------
+        marginals
+            [N, K], or N rows of K probabilities each; normalised here.
+        schedule
+            What the algorithm is called.
+
+        Raises
+        ------
+        InputError
+            A row is missing, has another length than its variable has states, or holds no probabilities.
+        """
+        rows = [np.asarray(row, dtype=np.float64) for row in marginals]
+        if len(rows) != mrf.n_variables:
+            raise InputError(f"there must be {mrf.n_variables} rows of marginals, got {len(rows)}")
+        for position, row in enumerate(rows):
+            if (
+                row.shape != (mrf.n_states[position],)
+                or not (np.isfinite(row) & (row >= 0)).all()
+                or not row.any()
+            ):
+                raise InputError(
+                    f"the marginals of variable {mrf.names[position]!r} must be {mrf.n_states[position]} numbers "
+                    f">= 0, not all 0, got {row.tolist()}"
+                )
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.concatenate([row / row.sum() for row in rows])) if rows else np.zeros(0)
+        return cls(mrf, logs, MarginalsOnly(schedule), schedule, converged, exact)
 
     @property
     def n_sweeps(self) -> int:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from .messages import (
     uniform,
 )
 
+Schedule = Literal["auto", "flooding", "sequential", "residual"]
+
 # Sweeps before a run is given up. Most fields need fewer than 100; the rest oscillates or creeps.
 MAX_SWEEPS = 1000
 # Largest change of a log ratio of messages at which a run has converged, in nats. Rounding at a hub of 100,000
@@ -47,7 +49,7 @@ _SLOTS_PER_THREAD = 2**17
 def belief_propagation(
     mrf: MarkovRandomField,
     *,
-    schedule: str = "auto",
+    schedule: Schedule = "auto",
     max_sweeps: int = MAX_SWEEPS,
     tolerance: float = TOLERANCE,
     damping: float = 0.0,
