@@ -147,6 +147,7 @@ def test_groups_cover_the_rest_column_by_column():
     [
         (lambda: Tabular(), np.array(["a", 1.0], dtype=object), "column 0 holds 'a': no number"),
         (lambda: Tabular(baseline="mean"), np.ones(2), "needs background rows"),
+        (lambda: Tabular(baseline={0: "background"}, background=BACKGROUND), np.ones(3), "is for all columns"),
         (lambda: Tabular(baseline=[1, 2, 3]), np.ones(2), "must have 2 columns"),
         (lambda: Tabular(baseline={"q": 1}), np.ones(2), "no column 'q'"),
         (lambda: Tabular(groups=[[0], [0, 1]]), np.ones(2), "stands in two groups"),

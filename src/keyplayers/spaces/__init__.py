@@ -7,6 +7,8 @@ from .._base.lazy import attach
 _HOMES = {
     "FeatureSpace": ".protocol",
     "MaskedInstance": ".protocol",
+    "Neighbours": ".protocol",
+    "NeighbourSpace": ".protocol",
     "Tabular": ".tabular.space",
 }
 
@@ -15,4 +17,6 @@ __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
 if TYPE_CHECKING:
     from .protocol import FeatureSpace as FeatureSpace
     from .protocol import MaskedInstance as MaskedInstance
+    from .protocol import Neighbours as Neighbours
+    from .protocol import NeighbourSpace as NeighbourSpace
     from .tabular.space import Tabular as Tabular

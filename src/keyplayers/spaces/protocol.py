@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any, Protocol
 
-from .._base.arrays import Bools, Ints
+from .._base.arrays import Bools, Floats, Ints
 
 
 class MaskedInstance(Protocol):
@@ -51,3 +51,39 @@ class FeatureSpace(Protocol):
 
     def bind(self, instance: Any) -> MaskedInstance:
         """The players of one instance."""
+
+
+class Neighbours(Protocol):
+    """Real rows as seen from one instance: what masking could put in."""
+
+    @property
+    def order(self) -> Ints:
+        """Background rows [N], the nearest first."""
+
+    @property
+    def distances(self) -> Floats:
+        """How far each background row is [N]."""
+
+    def rows(self, picks: Ints) -> Any:
+        """What the model is given with everything masked towards each of these rows [B].
+
+        Where the model decides otherwise there, so it does somewhere on the way.
+        """
+
+    def towards(self, pick: int) -> MaskedInstance:
+        """The instance, masked with the values of one row."""
+
+
+class NeighbourSpace(FeatureSpace, Protocol):
+    """A space whose masked values may come from the nearest rows that the model decides otherwise."""
+
+    @property
+    def seeks_neighbours(self) -> bool:
+        """Whether they do; then `bind` refuses."""
+
+    @property
+    def n_neighbours(self) -> int:
+        """How many such rows are tried."""
+
+    def neighbours(self, instance: Any) -> Neighbours:
+        """The background rows as seen from one instance."""

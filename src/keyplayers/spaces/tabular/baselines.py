@@ -1,6 +1,6 @@
 """What masking puts in (τ): values that were given, or what a word makes of the background."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence, Sized
 from typing import Any
 
 from ...errors import InputError
@@ -9,12 +9,13 @@ from .entries import Entries, Table, looks_like_frame, missing
 from .groups import position
 
 # words for what masking puts in; all but "missing" are about a background
-OF_BACKGROUND = ("mean", "median", "most_frequent", "background")
+OF_ROWS = ("background", "nearest_unlike")
+OF_BACKGROUND = ("mean", "median", "most_frequent", *OF_ROWS)
 STRATEGIES = (*OF_BACKGROUND, "missing")
 
 
 def baseline_rows(
-    columns: Sequence[Column], values: list[Any], baseline: Any, table: Table | None
+    columns: Sequence[Column], values: list[Any], baseline: Any, table: Table | None, fixed: Collection[int] = ()
 ) -> list[list[Any]]:
     """Baseline rows [R] of values [D].
 
@@ -26,7 +27,19 @@ def baseline_rows(
         As in `Tabular`.
     table
         The background.
+    fixed
+        Columns whose baseline is what the instance holds.
     """
+    rows = _rows(columns, values, baseline, table, fixed)
+    for row in rows if fixed else ():
+        for place in fixed:
+            row[place] = values[place]
+    return rows
+
+
+def _rows(
+    columns: Sequence[Column], values: list[Any], baseline: Any, table: Table | None, fixed: Collection[int]
+) -> list[list[Any]]:
     names = [column.name for column in columns]
     if isinstance(baseline, str) and baseline == "background":
         if table is None:
@@ -44,7 +57,7 @@ def baseline_rows(
     held = [None] * len(names) if table is None else table.columns
     return [
         [
-            _tau(column, value, asked.get(place), entries, for_all)
+            value if place in fixed else _tau(column, value, asked.get(place), entries, for_all)
             for place, (column, value, entries) in enumerate(zip(columns, values, held, strict=True))
         ]
     ]
@@ -81,6 +94,8 @@ def _tau(column: Column, value: Any, asked: Any, entries: Entries | None, for_al
 
 def _by_word(column: Column, word: str, entries: Entries | None) -> Any:
     """What a strategy makes of the background."""
+    if word in OF_ROWS:
+        raise InputError(f"baseline {word!r} is for all columns, not for column {column.name!r} alone")
     if word == "missing":
         return column.absent
     if entries is None:

@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from ..._base.arrays import Floats, Ints
 from ..._base.frames import column_labels, is_frame, read_frame
 from ...errors import InputError
 
@@ -24,6 +25,12 @@ class Entries:
 
     def __len__(self) -> int:
         return len(self.held)
+
+    def taken(self, picks: Ints) -> Any:
+        """Some of the entries, held alike."""
+        if isinstance(self.held, np.ndarray):
+            return self.held[picks]
+        return self.held[picks.tolist()] if isinstance(self.held, nw.Series) else self.held.iloc[picks]
 
     def typical(self, column: "Column", strategy: str) -> Any:
         """`Column.typical`, computed once."""
@@ -47,6 +54,24 @@ class Entries:
         if isinstance(self.held, nw.Series):
             return _without_missing(_from_narwhals(self.held.drop_nulls()))
         return _without_missing(_from_pandas(self.held.dropna()))
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """All entries as floats, NaN where one is missing."""
+        held = self.held
+        if isinstance(held, np.ndarray) and held.dtype.kind in "biuf":
+            return held.astype(np.float64)
+        if isinstance(held, nw.Series) and (held.dtype.is_numeric() or held.dtype == nw.Boolean()):
+            return held.cast(nw.Float64()).to_numpy().astype(np.float64)
+        return np.array([np.nan if missing(entry) else float(entry) for entry in self.listed()])
+
+    @cached_property
+    def codes(self) -> tuple[Ints, dict[Any, int]]:
+        """All entries as codes, -1 where one is missing, and the code of each."""
+        places: dict[Any, int] = {}
+        listed = [None if missing(entry) else entry for entry in self.listed()]
+        codes = [-1 if entry is None else places.setdefault(entry, len(places)) for entry in listed]
+        return np.array(codes, dtype=np.int64), places
 
     @cached_property
     def first(self) -> list[Any]:
@@ -102,6 +127,11 @@ class Table:
                 f"the {what} must have {len(names)} columns and at least one row, got shape {array.shape}"
             )
         return cls([Entries(column) for column in array.T], len(array))
+
+    def picked(self, picks: Ints) -> list[list[Any]]:
+        """Some rows as lists of Python values."""
+        parts = [Entries(column.taken(picks)).listed() for column in self.columns]
+        return [list(row) for row in zip(*parts, strict=True)]
 
     def rows(self) -> list[list[Any]]:
         """All rows as lists of Python values."""

@@ -40,6 +40,16 @@ def players_of(names: list[Any], groups: Groups | None) -> tuple[list[Hashable],
     return players, owner
 
 
+def fixed_columns(names: list[Any], fixed: Sequence[Any], players: list[Hashable], owner: Ints) -> frozenset[int]:
+    """Places of columns that are never masked, each given by its name, its position or the name of its group."""
+    places: set[int] = set()
+    for name in fixed:
+        group = players.index(name) if name in players and name not in names else None
+        of_group = [] if group is None else np.flatnonzero(owner == group).tolist()
+        places.update(of_group or [position(names, name, "fixed")])
+    return frozenset(places)
+
+
 def position(names: list[Any], column: Any, where: str) -> int:
     """A column by name or, where no name fits, by position.
 

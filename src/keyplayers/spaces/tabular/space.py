@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Bools, Ints
-from ..._base.settings import NOTHING, Rule, Settings, setting
+from ..._base.settings import NOTHING, Rule, Settings, setting, whole
 from ...errors import InputError
 from .baselines import OF_BACKGROUND, baseline_rows
 from .entries import Table, same
-from .groups import Groups, players_of
+from .groups import Groups, fixed_columns, players_of
 from .instance import TabularInstance
+from .neighbours import Neighbours
 from .reading import Row, RowReader
 from .words import column_words, player_words
 
@@ -48,9 +49,10 @@ class Tabular(Settings):
         What masking puts in (τ). A value for all columns; one per column, as a sequence, a dict by column
         or a one-row frame; several rows (2-D), over which the prediction is averaged; or a word: "mean",
         "median", "most_frequent" (of the background), "missing" (NaN or None), "background" (its rows as they
-        are). In a dict these words, too, may stand for a column. Text and categories take their most frequent
-        value where a mean or median is asked for. Default: with a background its mean, or its only row; else 0
-        for numbers and False for booleans, while text and categories need a baseline.
+        are), "nearest_unlike" (its rows that the model decides otherwise, see `n_neighbours`). In a dict the first
+        four may stand for a column. Text and categories take their most frequent value where a mean or median is
+        asked for. Default: with a background its mean, or its only row; else 0 for numbers and False for booleans,
+        while text and categories need a baseline.
     background
         Rows of the training data, in the layout of the instance.
     groups
@@ -63,6 +65,12 @@ class Tabular(Settings):
         and by default it is the most frequent code of the background.
     category_names
         ``{column: names}`` to put codes into words.
+    fixed
+        Columns, or groups of them, that are never masked.
+    n_neighbours
+        With ``baseline="nearest_unlike"``: rows that the model decides otherwise and that are tried, the nearest
+        ones by the mean over columns of a distance between 0 and 1 (numbers: in units of the range that nine in
+        ten keep to; all else: equal or not). Each is a baseline of its own.
 
     Examples
     --------
@@ -82,6 +90,9 @@ class Tabular(Settings):
     categorical: Sequence[Any] | None = setting(None, NOTHING | _NAMES)
     category_names: Mapping[Any, Sequence[str]] | None = setting(None, NOTHING | _WORDS)
 
+    fixed: Sequence[Any] | None = setting(None, NOTHING | _NAMES)
+    n_neighbours: int = setting(5, whole(at_least=1))
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.background is None and isinstance(self.baseline, str) and self.baseline in OF_BACKGROUND:
@@ -92,9 +103,39 @@ class Tabular(Settings):
 
     def bind(self, instance: Any) -> TabularInstance:
         """The players of one row: an array [D] or [1, D], a list, a pandas Series, or a frame of one row."""
-        read = RowReader(self.background, self._table, self.feature_names, self.categorical or ())
-        row = read(instance)
-        taus = baseline_rows(row.layout.columns, row.values, self.baseline, row.table)
+        if self.seeks_neighbours:
+            raise InputError(
+                "baseline='nearest_unlike' depends on the model's decisions: ask it of the rows of `neighbours`"
+            )
+        row = self._read(instance)
+        fixed = fixed_columns(row.names, self.fixed or (), *players_of(row.names, self.groups))
+        return self._bound(row, baseline_rows(row.layout.columns, row.values, self.baseline, row.table, fixed))
+
+    @property
+    def seeks_neighbours(self) -> bool:
+        """Whether what masking puts in comes from the nearest rows that the model decides otherwise."""
+        return isinstance(self.baseline, str) and self.baseline == "nearest_unlike"
+
+    def neighbours(self, instance: Any) -> Neighbours:
+        """The background rows as seen from one row, the nearest first.
+
+        Raises
+        ------
+        InputError
+            There is no background.
+        """
+        if self.background is None:
+            raise InputError("neighbours come from background rows, and none were given")
+        row = self._read(instance)
+        fixed = fixed_columns(row.names, self.fixed or (), *players_of(row.names, self.groups))
+        return Neighbours(row, fixed, self._bound)
+
+    def _read(self, instance: Any) -> Row:
+        reader = RowReader(self.background, self._table, self.feature_names, self.categorical or ())
+        return reader(instance)
+
+    def _bound(self, row: Row, taus: list[list[Any]]) -> TabularInstance:
+        """An instance whose masked values come from these rows [R, D]."""
         palette = row.layout.palette(row.values, taus)
         players, owner = players_of(row.names, self.groups)
         maskable = np.zeros(len(players), dtype=bool)

@@ -4,8 +4,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from ...._base.arrays import Floats
 from ..entries import Entries
-from .protocol import most_frequent_of
+from .protocol import most_frequent_of, unequal
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class Anything:
     def read(self, cell: Any) -> Any:
         """See `Column.read`."""
         return cell
+
+    def distances(self, entries: Entries, value: Any) -> Floats:
+        """See `Column.distances`."""
+        return unequal(entries, value)
 
     def fit(self, entries: list[Any]) -> list[Any]:
         """See `Column.fit`."""

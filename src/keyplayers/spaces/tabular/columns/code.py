@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...._base.arrays import Floats
 from ..entries import Entries
-from .protocol import most_frequent_of
+from .protocol import most_frequent_of, unequal
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,10 @@ class Code:
     def read(self, cell: Any) -> Any:
         """See `Column.read`: any code may be new."""
         return cell
+
+    def distances(self, entries: Entries, value: Any) -> Floats:
+        """See `Column.distances`."""
+        return unequal(entries, value)
 
     def fit(self, entries: list[Any]) -> list[Any]:
         """See `Column.fit`: any code may be new."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..entries import Entries
-from .protocol import most_frequent, most_frequent_of, refuse_numbers
+from ...._base.arrays import Floats
+from ..entries import Entries, missing
+from .protocol import gaps, most_frequent, most_frequent_of, refuse_numbers, unequal
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,14 @@ class Date:
         """See `Column.read`: a text in ISO format is a day, a time or a duration for the library."""
         return cell
 
+    def distances(self, entries: Entries, value: Any) -> Floats:
+        """See `Column.distances`: of times of a day whether they are equal."""
+        if entries.present.dtype.kind not in "mM":
+            return unequal(entries, value)
+        first = entries.first[0]
+        since = np.array([np.nan if missing(day) else _seconds(day - first) for day in entries.listed()])
+        return gaps(since, np.nan if missing(value) else _seconds(value - first))
+
     def fit(self, entries: list[Any]) -> list[Any]:
         """See `Column.fit`: a library would take 0 for a day."""
         refuse_numbers(entries)
@@ -51,6 +60,12 @@ def _typical_tick(present: npt.NDArray[Any], first: Any, strategy: str) -> Any:
     else:
         ticks = round(float(np.mean(since) if strategy == "mean" else np.median(since)))
     return _later(first, np.int64(ticks).view(present.dtype.str.replace("M8", "m8")))
+
+
+def _seconds(length: Any) -> float:
+    if isinstance(length, np.timedelta64):
+        return float(length / np.timedelta64(1, "s"))
+    return float(length.total_seconds())
 
 
 def _later(start: Any, by: np.timedelta64) -> Any:

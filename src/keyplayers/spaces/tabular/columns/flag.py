@@ -4,8 +4,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from ...._base.arrays import Floats
 from ..entries import Entries, missing
-from .protocol import Misfit, most_frequent
+from .protocol import Misfit, most_frequent, unequal
 
 _SPELLED = {"true": True, "false": False, "1": True, "0": False}
 
@@ -26,6 +27,10 @@ class Flag:
     def read(self, cell: Any) -> Any:
         """See `Column.read`: a text may spell a boolean."""
         return _SPELLED.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
+
+    def distances(self, entries: Entries, value: Any) -> Floats:
+        """See `Column.distances`."""
+        return unequal(entries, value)
 
     def fit(self, entries: list[Any]) -> list[Any]:
         """See `Column.fit`: a library would take 0.5 for True."""

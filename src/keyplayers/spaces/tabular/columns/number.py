@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...._base.arrays import Floats
 from ....errors import InputError
-from ..entries import Entries
-from .protocol import most_frequent
+from ..entries import Entries, missing
+from .protocol import gaps, most_frequent
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class Number:
             return int(cell)
         except ValueError:
             return float(cell)
+
+    def distances(self, entries: Entries, value: Any) -> Floats:
+        """See `Column.distances`."""
+        return gaps(entries.numbers, np.nan if missing(value) else float(value))
 
     def fit(self, entries: list[Any]) -> list[Any]:
         """See `Column.fit`: what is no number, a library refuses."""

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...._base.arrays import Floats
 from ....errors import InputError
 from ..entries import Entries, missing
 
@@ -63,6 +64,9 @@ class Column(Protocol):
             One of them is of another kind; libraries would turn it into something.
         """
 
+    def distances(self, entries: Entries, value: Any) -> Floats:
+        """How far the entries [N] are from a value, each between 0 and 1; 1 where one of the two is missing."""
+
 
 def most_frequent(present: npt.NDArray[Any]) -> Any:
     """The most frequent entry, of several the one that comes first, as a Python value.
@@ -89,6 +93,29 @@ def most_frequent_of(column: Column, entries: Entries) -> Any:
             f"column {column.name!r} holds {type(entries.first[0]).__name__}, of which none is the most frequent: "
             f"give baseline={{{column.name!r}: value}}"
         ) from error
+
+
+def unequal(entries: Entries, value: Any) -> Floats:
+    """Distances [N] of what is equal or not."""
+    codes, places = entries.codes
+    code = -1 if missing(value) else places.get(value, len(places))
+    return np.asarray(codes != code, dtype=np.float64)
+
+
+def gaps(numbers: Floats, value: float) -> Floats:
+    """Distances [N] of numbers, in units of the range that nine in ten of them keep to (Gower 1971, capped).
+
+    References
+    ----------
+    Gower 1971, "A general coefficient of similarity and some of its properties", doi:10.2307/2528823.
+    """
+    known = numbers[~np.isnan(numbers)]
+    if np.isnan(value) or not len(known):
+        return np.asarray(np.isnan(numbers) != np.isnan(value), dtype=np.float64)
+    low, high = np.quantile(known, (0.05, 0.95))
+    width = (high - low) or (known.max() - known.min()) or 1.0
+    far = np.minimum(1.0, np.abs(numbers - value) / width)
+    return np.where(np.isnan(numbers), 1.0, far)
 
 
 def refuse_numbers(entries: list[Any]) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from ...._base.arrays import Floats
 from ..entries import Entries, missing
-from .protocol import Misfit, most_frequent_of, refuse_numbers
+from .protocol import Misfit, most_frequent_of, refuse_numbers, unequal
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Text:
         if self.known is not None and str(cell) in self.known.present:
             return str(cell)
         raise Misfit("no text")
+
+    def distances(self, entries: Entries, value: Any) -> Floats:
+        """See `Column.distances`."""
+        return unequal(entries, value)
 
     def fit(self, entries: list[Any]) -> list[Any]:
         """See `Column.fit`: a library would take 1 for "1"."""
@@ -56,6 +61,10 @@ class Category:
             return cell
         alike = [category for category in self.listed if str(category) == str(cell)]
         return alike[0] if alike else cell
+
+    def distances(self, entries: Entries, value: Any) -> Floats:
+        """See `Column.distances`."""
+        return unequal(entries, value)
 
     def fit(self, entries: list[Any]) -> list[Any]:
         """See `Column.fit`."""
