@@ -5,11 +5,11 @@
     python benchmarks/paired.py --old OLD_SRC --first-use 0    # without the compilation at first use
 
 Each source has processes of its own, warmed up; all share one core and take turns (old new new old ..), so that
-they meet the same noise. Where a process happens to lie in memory can cost it some per cent for as long as it lives,
-so there are several pairs of them. Times are processor time. Neighbours on a busy machine make blocks slower and
-never faster, so only the fastest third of each process's blocks counts, paired by rank; the ratio is the median of
-old / new over all pairs: above 1 the new one is faster. Run a source against itself to see what the machine allows.
-Only public names are used, so the old source may be any commit that has them.
+they meet the same noise. Where a process happens to lie in memory can cost it some per cent for as long as it
+lives, so there are several pairs of them. Times are processor time. Neighbours on a busy machine make blocks
+slower and never faster, so only the fastest third of each process's blocks counts, paired by rank; the ratio is
+the median of old / new over all pairs: above 1 the new one is faster. Run a source against itself to see what
+the machine allows. Only public names are used, so the old source may be any commit that has them.
 
 propagation
     nanoseconds per directed edge and sweep of flooding, 100,000 edges.
@@ -303,7 +303,7 @@ def speed(name, pairs, repeats):
 def first_uses(old, new, only, repeats):
     """A row for each family: seconds until the first answer, nothing compiled before."""
     for family in FIRST_USES:
-        if only not in f"first use, {family}":
+        if not repeats or only not in f"first use, {family}":
             continue
         seconds = [[], []]
         for turn in range(repeats):
