@@ -25,6 +25,7 @@ class Copies(NamedTuple):
     flat: np.ndarray  # [T] of the boundary alone
     psi: np.ndarray  # [T, 4] 00, 01, 10, 11 of the potential towards the parent, first digit the copy's state
     chances: np.ndarray  # [T] that a copy is there, given its parent
+    counts: np.ndarray  # [T] equal siblings that a copy stands for
 
 
 class Laws(NamedTuple):
@@ -182,6 +183,17 @@ def average_rest(law, function, shift, out):
 
 
 @kernel
+def places(mean, step, n_steps, h, half):
+    """First cells of the windows of a partial sum and of those with one to n_steps equal messages more."""
+    ats = np.empty(n_steps + 1, np.int64)
+    ats[0] = math.floor(mean / h) - half
+    for i in range(n_steps):
+        mean += step
+        ats[i + 1] = math.floor(mean / h) - half
+    return ats
+
+
+@kernel
 def convolve_level(copies, below, rows, laws, variations, lost):
     """The laws of the sums of one level's copies.
 
@@ -211,17 +223,18 @@ def convolve_level(copies, below, rows, laws, variations, lost):
                 r = c - below.first
                 row = np.empty(rows.lengths[r])
                 share_row(copies, below, c, h, rows.offsets[r], row, weights)
-                mean += rows.means[r]
-                then = math.floor(mean / h) - laws.halves[i]
-                add_row(law, then - at - rows.offsets[r], row, longer)
-                law, longer, at = longer, law, then
-                variation, total = 0.0, 0.0
-                for k in range(n):
-                    variation += abs(law[k])
-                    total += law[k]
-                largest[reverse] = max(largest[reverse], variation)
-                lost[i] += abs(before - total)
-                before = total
+                for _ in range(copies.counts[c]):
+                    mean += rows.means[r]
+                    then = math.floor(mean / h) - laws.halves[i]
+                    add_row(law, then - at - rows.offsets[r], row, longer)
+                    law, longer, at = longer, law, then
+                    variation, total = 0.0, 0.0
+                    for k in range(n):
+                        variation += abs(law[k])
+                        total += law[k]
+                    largest[reverse] = max(largest[reverse], variation)
+                    lost[i] += abs(before - total)
+                    before = total
         variations[i] = largest[0] * largest[1]
         laws.offsets[i] = at
         out[:] = law
@@ -245,31 +258,35 @@ def spread_level(copies, below, rows, laws, functions, found):
             continue  # behind an observed copy nothing counts
         start, n = laws.starts[i], laws.starts[i + 1] - laws.starts[i]
         prefixes = np.empty((end - begin, n))
-        ats = np.empty(end - begin + 1, np.int64)
+        means = np.empty(end - begin)
         law, longer = np.zeros(n), np.empty(n)
         law[laws.halves[i]] = 1.0
-        mean = 0.0
-        ats[0] = -laws.halves[i]
+        mean, at = 0.0, -laws.halves[i]
         for c in range(begin, end):
             r = c - below.first
-            prefixes[c - begin] = law
+            means[c - begin] = mean
             row = np.empty(rows.lengths[r])
             share_row(copies, below, c, laws.h, rows.offsets[r], row, weights)
-            mean += rows.means[r]
-            ats[c - begin + 1] = math.floor(mean / laws.h) - laws.halves[i]
-            add_row(law, ats[c - begin + 1] - ats[c - begin] - rows.offsets[r], row, longer)
-            law, longer = longer, law
+            for _ in range(copies.counts[c]):
+                prefixes[c - begin] = law  # at last with all equal siblings but one
+                mean += rows.means[r]
+                then = math.floor(mean / laws.h) - laws.halves[i]
+                add_row(law, then - at - rows.offsets[r], row, longer)
+                law, longer, at = longer, law, then
         suffix, shorter = functions[:, start : start + n].copy(), np.empty((n_worths, n))
         for c in range(end - 1, begin - 1, -1):
             r = c - below.first
-            shift = ats[c - begin + 1] - ats[c - begin] - rows.offsets[r]
+            ats = places(means[c - begin], rows.means[r], copies.counts[c], laws.h, laws.halves[i])
             message = np.empty((n_worths, rows.lengths[r]))
             row = np.empty(rows.lengths[r])
             share_row(copies, below, c, laws.h, rows.offsets[r], row, weights)
-            for w in range(n_worths):
-                average_rest(prefixes[c - begin], suffix[w], shift, message[w])
-                average_row(suffix[w], shift, row, shorter[w])
-            suffix, shorter = shorter, suffix
+            for step in range(copies.counts[c], 0, -1):
+                shift = ats[step] - ats[step - 1] - rows.offsets[r]
+                for w in range(n_worths):
+                    if step == copies.counts[c]:
+                        average_rest(prefixes[c - begin], suffix[w], shift, message[w])
+                    average_row(suffix[w], shift, row, shorter[w])
+                suffix, shorter = shorter, suffix
             tell_child(copies, below, c, laws.h, rows.offsets[r], message, found)
 
 

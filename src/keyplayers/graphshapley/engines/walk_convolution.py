@@ -186,18 +186,20 @@ class _Engine:
         self.worths = worths
         offsets = tree.mrf.offsets[tree.variables]
         self.flat = tree.boundary[:, 1] - tree.boundary[:, 0]
+        # messages that meet at each copy
+        self.n_messages = np.bincount(tree.parents[1:], tree.multiplicities[1:], tree.n_copies)
         priors = tree.mrf.log_priors[offsets + 1] - tree.mrf.log_priors[offsets]
         self.log_odds = priors + self.flat
         tables = np.vstack([np.zeros((1, 4)), _log_psi(tree)])
         self.psi = np.exp(tables - tables.max(axis=1, keepdims=True))
         cross = np.abs(tables[:, 0] - tables[:, 1] - tables[:, 2] + tables[:, 3]).max()
         self.derivatives = _derivatives(worths[0], float(cross), len(tree.levels) - 1)
-        self.steps = _grid_steps(self.derivatives, tree.n_copies - 1, tolerance)
+        self.steps = _grid_steps(self.derivatives, int(tree.members[1:].sum()), tolerance)
 
     def play(self, chances: Floats) -> _Play:
         """Laws up, value functions down."""
         tree, n_levels = self.tree, len(self.tree.levels) - 1
-        copies = kernels.Copies(tree.children, self.log_odds, self.flat, self.psi, chances)
+        copies = kernels.Copies(tree.children, self.log_odds, self.flat, self.psi, chances, tree.multiplicities)
         laws = [_leaves(tree, n_levels - 1)]
         rows: list[kernels.Rows] = []
         error, lost = 0.0, 0.0
@@ -206,9 +208,15 @@ class _Engine:
             variations, losses = np.ones(len(law.halves)), np.zeros(len(law.halves))
             kernels.convolve_level(copies, laws[0], row, law, variations, losses)
             laws, rows = [law, *laws], [row, *rows]
-            shared = np.diff(tree.children)[tree.levels[depth] : tree.levels[depth + 1]] @ variations
-            error += float(shared) * SHARE_ERROR * law.h**POINTS * self.derivatives[depth][5]
-            lost += float(losses.sum())
+            here = slice(tree.levels[depth], tree.levels[depth + 1])
+            members = tree.members[here]
+            error += (
+                float((self.n_messages[here] * members) @ variations)
+                * SHARE_ERROR
+                * law.h**POINTS
+                * self.derivatives[depth][5]
+            )
+            lost += float(members @ losses)
         functions, extremes, largest = self._at_target(laws[0])
         values, probabilistic = np.zeros((len(self.worths), tree.n_copies)), np.zeros(tree.n_copies)
         for depth in range(n_levels - 1):
@@ -232,12 +240,13 @@ class _Engine:
         owner = tree.parents[begin:end] - first
         widest = np.zeros(last - first)
         np.maximum.at(widest, owner, rows.reaches)
-        deviations = np.sqrt(np.bincount(owner, rows.variances, last - first))
-        ranges = np.bincount(owner, rows.reaches, last - first)
+        counts = tree.multiplicities[begin:end]
+        deviations = np.sqrt(np.bincount(owner, counts * rows.variances, last - first))
+        ranges = np.bincount(owner, counts * rows.reaches, last - first)
         reach = np.minimum(_DEVIATIONS * deviations + _LARGEST * widest, ranges) + widest
-        n_children = np.diff(tree.children)[first:last]
-        half = np.ceil(reach / h).astype(np.int64) + 1 + kernels.MARGIN * np.minimum(n_children, _SPREADING)
-        half[n_children == 0] = 0
+        n_messages = self.n_messages[first:last].astype(np.int64)
+        half = np.ceil(reach / h).astype(np.int64) + 1 + kernels.MARGIN * np.minimum(n_messages, _SPREADING)
+        half[n_messages == 0] = 0
         starts = np.append(0, np.cumsum(2 * half + 1))
         offsets = np.zeros(last - first, dtype=np.int64)
         return rows, kernels.Laws(first, h, half, offsets, starts, np.zeros(int(starts[-1])))

@@ -36,10 +36,73 @@ class WalkTree:
     levels: Ints  # [r+2] copies after d steps: levels[d] .. levels[d + 1]
     boundary: Floats  # [T, K] log factors in nats; zeros where the boundary is cut
 
+    # [T] equal siblings that a copy stands for, itself among them; None: each stands for itself
+    counts: Ints | None = None
+
     @property
     def n_copies(self) -> int:
         """Number of copies, the target's included."""
         return len(self.variables)
+
+    @cached_property
+    def multiplicities(self) -> Ints:
+        """[T] equal siblings that a copy stands for."""
+        return np.ones(self.n_copies, dtype=np.int64) if self.counts is None else self.counts
+
+    @cached_property
+    def players(self) -> tuple[Ints, Ints]:
+        """[n] variables that have a copy, ascending, and [T] the place of each copy's; -1 for the target."""
+        players, places = np.unique(self.variables[1:], return_inverse=True)
+        return players, np.append(-1, places.ravel())
+
+    def per_player(self, per_copy: Floats) -> Floats:
+        """[n] sums over the copies of each player."""
+        players, places = self.players
+        return np.asarray(np.bincount(places[1:], per_copy[1:], len(players)), dtype=np.float64)
+
+    @cached_property
+    def n_states(self) -> Ints:
+        """[T] states of each copy."""
+        n_states: Ints = self.mrf.n_states[self.variables].astype(np.int64)
+        return n_states
+
+    @cached_property
+    def members(self) -> Ints:
+        """[T] copies of the tree without merging that each stands for."""
+        members = self.multiplicities.copy()
+        for begin, end in zip(self.levels[1:-1].tolist(), self.levels[2:].tolist(), strict=True):
+            members[begin:end] *= members[self.parents[begin:end]]
+        return members
+
+    @cached_property
+    def log_priors(self) -> Floats:
+        """[T, K] log-priors in nats, -inf where a copy has fewer states."""
+        states = np.arange(self.boundary.shape[1])
+        offsets, logs = self.mrf.offsets[self.variables][:, None], self.mrf.log_priors
+        cells = np.minimum(offsets + states, len(logs) - 1)
+        return np.where(states < self.n_states[:, None], logs[cells], -np.inf)
+
+    @cached_property
+    def log_own(self) -> Floats:
+        """[T, K] log prior times boundary in nats, -inf where a copy has fewer states."""
+        own: Floats = self.log_priors + self.boundary
+        return own
+
+    @cached_property
+    def tables(self) -> tuple[Ints, Floats]:
+        """[T] which table joins a copy to its parent (0 for the target), and the tables [P, K, K] in nats.
+
+        Rows are states of the copy; -inf where there are fewer.
+        """
+        used, index = np.unique(self.mrf.slots.tables[self.slots[1:]], return_inverse=True)
+        k = self.boundary.shape[1]
+        log_psi = np.full((max(1, len(used)), k, k), -np.inf)
+        for i, table in enumerate(used.tolist()):
+            begin, end = self.mrf.potential_offsets[table >> 1], self.mrf.potential_offsets[(table >> 1) + 1]
+            logs = self.mrf.log_potentials[begin:end].reshape(self.mrf.potential_shapes[table >> 1])
+            logs = logs.T if table & 1 else logs
+            log_psi[i, : logs.shape[0], : logs.shape[1]] = logs
+        return np.append(0, index.ravel()).astype(np.int64), log_psi
 
     @cached_property
     def depths(self) -> Ints:
@@ -58,7 +121,7 @@ class WalkTree:
         """[T] log N of each copy, N = Π_children (1 + N(child)): subtrees that hang there."""
         log_n = np.zeros(self.n_copies)
         for begin, end in zip(self.levels[-2:0:-1], self.levels[:1:-1], strict=True):
-            gains = np.logaddexp(0.0, log_n[begin:end])
+            gains = self.multiplicities[begin:end] * np.logaddexp(0.0, log_n[begin:end])
             log_n += np.bincount(self.parents[begin:end], gains, self.n_copies)
         return log_n
 
@@ -120,6 +183,7 @@ def walk_tree(
     radius: int,
     messages: BoundaryMessages | None,
     *,
+    within: Ints | None = None,
     max_copies: int = MAX_COPIES,
 ) -> WalkTree:
     """T_r of the variable at position `target`.
@@ -130,6 +194,8 @@ def walk_tree(
         Steps r of the longest walks.
     messages
         Of the fixed point; None cuts the tree off from the rest of the field.
+    within
+        Variables that walks may go to, ascending; None: all. The others say what messages say.
 
     Raises
     ------
@@ -141,7 +207,7 @@ def walk_tree(
     levels = [0, 1]
     parts = [_Level(walks[:, -1], np.array([-1]), np.array([-1]), np.zeros((1, k)))]
     for depth in range(1, radius + 1):
-        walks, level = _grow(mrf, walks, parts[-1], levels[-2], messages, max_copies - levels[-1])
+        walks, level = _grow(mrf, walks, parts[-1], levels[-2], messages, within, max_copies - levels[-1])
         if not len(walks):
             break
         levels.append(levels[-1] + len(walks))
@@ -174,9 +240,10 @@ def _grow(
     last: _Level,
     first: int,
     messages: BoundaryMessages | None,
+    within: Ints | None,
     max_new: int,
 ) -> tuple[Ints, _Level]:
-    """Go on by one step. Writes the boundary of the walks so far: neighbours on the walk to whom it cannot go."""
+    """Go on by one step. Writes the boundary of the walks so far: of the neighbours to whom they cannot go."""
     slots = mrf.slots
     ends = walks[:, -1]
     n_reached = int((slots.offsets[ends + 1] - slots.offsets[ends]).sum())
@@ -185,8 +252,11 @@ def _grow(
     reach, owner = concatenated_ranges(slots.offsets[ends], slots.offsets[ends + 1])
     neighbours = slots.neighbours[reach]
     known = _on_walk(walks, owner, neighbours)
-    if messages is not None and walks.shape[1] > 2:
-        silent = known & (neighbours != walks[owner, -2])
+    if within is not None:
+        places = np.minimum(np.searchsorted(within, neighbours), len(within) - 1)
+        known |= within[places] != neighbours
+    if messages is not None and known.any():
+        silent = known & (neighbours != walks[owner, -2]) if walks.shape[1] > 1 else known
         np.add.at(last.boundary, owner[silent], messages.logs[slots.reverse[reach[silent]]])
     owner, reach, neighbours = owner[~known], reach[~known], neighbours[~known].astype(np.int64)
     if len(owner) > max_new:
