@@ -5,7 +5,7 @@ from typing import Any
 
 from ...errors import InputError
 from .columns.protocol import Column
-from .entries import Entries, Table, looks_like_frame, missing
+from .entries import Entries, Table, looks_like_frame
 from .groups import position
 
 # words for what masking puts in; all but "missing" are about a background
@@ -82,8 +82,8 @@ def _tau(column: Column, value: Any, asked: Any, entries: Entries | None, for_al
         return asked
     if entries is not None and known:
         return entries.first[0] if len(entries) == 1 else entries.typical(column, "mean")
-    if entries is not None and missing(value):
-        return value  # nothing but missing values anywhere
+    if entries is not None:
+        return column.absent  # nothing but missing values anywhere
     if column.neutral is None:
         raise InputError(
             f"column {column.name!r} holds {value!r}: no number stands for 'masked' there; "

@@ -1,5 +1,6 @@
 """Tables of any kind, column by column, and the entries of one column."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -8,12 +9,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from ..._base.arrays import Floats, Ints
+from ..._base.arrays import Bools, Floats, Ints
 from ..._base.frames import column_labels, is_frame, read_frame
 from ...errors import InputError
 
 if TYPE_CHECKING:
     from .columns.protocol import Column
+
+# so many entries of a column are looked at before all of them are
+_HEAD = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +79,45 @@ class Entries:
 
     @cached_property
     def first(self) -> list[Any]:
-        """The first 50 that are not missing, as Python values."""
-        if isinstance(self.held, np.ndarray):
-            return Entries(self.present[:50]).listed()
-        if isinstance(self.held, nw.Series):
-            return [entry for entry in self.held.drop_nulls()[:50].to_list() if not missing(entry)]
-        return list(self.held.dropna().iloc[:50].tolist())
+        """The first ones that are not missing, as Python values; empty where all are."""
+        head = self.taken(np.arange(min(len(self), _HEAD)))
+        found = [entry for entry in Entries(head).listed() if not missing(entry)]
+        if found or len(head) == len(self):
+            return found
+        at = int(np.argmin(self._are_missing()))
+        return [entry for entry in Entries(self.taken(np.array([at]))).listed() if not missing(entry)]
+
+    def _are_missing(self) -> Bools:
+        """Which entries are missing."""
+        if isinstance(self.held, np.ndarray) and self.held.dtype.kind != "O":
+            return np.asarray(self.held != self.held)
+        if not isinstance(self.held, np.ndarray) and not isinstance(self.held, nw.Series):
+            return np.asarray(self.held.isna())
+        return np.array([missing(entry) for entry in self.listed()])
+
+    def most_frequent(self) -> Any:
+        """The most frequent entry, of several the one that comes first, as a Python value.
+
+        Raises
+        ------
+        TypeError
+            The entries are lists or the like.
+        """
+        if isinstance(self.held, nw.Series) and self.held.dtype == nw.String():
+            encoded = self.held.drop_nulls().to_arrow().dictionary_encode()
+            return encoded.dictionary[int(np.bincount(encoded.indices.to_numpy()).argmax())].as_py()
+        if not isinstance(self.held, np.ndarray | nw.Series) and self.present_is_worded:
+            import pandas as pd
+
+            codes, values = pd.factorize(self.held)  # in the order in which they come, -1 for missing ones
+            value = values[int(np.bincount(codes[codes >= 0]).argmax())]
+            return value.item() if isinstance(value, np.generic) else value
+        return _most_frequent(self.present)
+
+    @property
+    def present_is_worded(self) -> bool:
+        """Whether a pandas Series holds texts, categories or other objects."""
+        return getattr(self.held.dtype, "kind", "O") == "O"
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,3 +263,12 @@ def _from_narwhals(series: Any) -> npt.NDArray[Any]:
         if array.dtype.kind != "O":
             return array
     return as_objects(series.to_list())
+
+
+def _most_frequent(present: npt.NDArray[Any]) -> Any:
+    if present.dtype.kind != "O":
+        values, firsts, counts = np.unique(present, return_index=True, return_counts=True)
+        among = np.flatnonzero(counts == counts.max())
+        return values[among[firsts[among].argmin()]].item()
+    counted = Counter(present.tolist())
+    return max(counted, key=counted.__getitem__)

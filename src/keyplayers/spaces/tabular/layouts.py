@@ -1,6 +1,6 @@
 """How an instance lies: in an array of one dtype, or in a frame whose columns have each their own."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -96,7 +96,7 @@ class ArrayLayout:
                     f"column {self.columns[column].name!r} holds codes, so its baseline must be an integer, "
                     f"got {bad[0]!r}"
                 )
-        if _holds(self.dtype, table):
+        if holds_all(self.dtype, table):
             return self.dtype
         if self.codes and self.dtype.kind in "iu":
             odd = (table != np.round(table)).any(axis=0)
@@ -115,7 +115,7 @@ class ArrayLayout:
         return np.dtype(np.float64)
 
 
-def _holds(dtype: Any, table: npt.NDArray[Any]) -> bool:
+def holds_all(dtype: Any, table: npt.NDArray[Any]) -> bool:
     """Whether a dtype of integers or booleans holds these numbers as they are."""
     if not np.isfinite(table.astype(float)).all():
         return False
@@ -139,18 +139,25 @@ class FrameLayout:
             try:
                 held.append(self.library.hold(column, dtype, entries))
             except Exception as error:  # each library refuses in its own way
-                raise _misfit(column.name, entries, dtype, error) from error
+                raise self._misfit(column, dtype, entries, error) from error
         return self.library.frame([column.name for column in self.columns], held)
 
-
-def _misfit(name: Hashable, entries: list[Any], dtype: Any, error: Exception) -> InputError:
-    words = sorted({repr(entry) for entry in entries[1:4]})
-    why = f": {error}" if isinstance(error, Misfit) else ""
-    return InputError(
-        f"the baseline of column {name!r} is {', '.join(words)}, which a column of {dtype} cannot hold{why}"
-    )
+    def _misfit(self, column: Column, dtype: Any, entries: list[Any], error: Exception) -> InputError:
+        """Whether it is the instance's own cell that its column cannot hold, or the baseline."""
+        words = sorted({repr(entry) for entry in entries[1:4]})
+        what = f"the baseline of column {column.name!r} is {', '.join(words)}"
+        try:
+            self.library.hold(column, dtype, entries[:1])
+        except Exception as own:
+            what, error = f"column {column.name!r} holds {entries[0]!r}", own
+        why = f": {error}" if isinstance(error, Misfit) else ""
+        return InputError(f"{what}, which a column of {dtype} cannot hold{why}")
 
 
 def library_of(frame: Any) -> Library:
     """What knows the frame's columns."""
-    return PandasFrames() if nw.dependencies.is_pandas_dataframe(frame) else NarwhalsFrames(frame)
+    return (
+        PandasFrames()
+        if nw.dependencies.is_pandas_dataframe(frame)
+        else NarwhalsFrames(nw.from_native(frame, eager_only=True).implementation)
+    )

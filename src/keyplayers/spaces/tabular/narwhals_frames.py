@@ -1,6 +1,7 @@
 """Columns of the frames that narwhals knows, polars and pyarrow among them."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,17 +20,11 @@ from .entries import Entries, missing
 from .whole import all_whole, check_exact
 
 
+@dataclass(frozen=True)
 class NarwhalsFrames:
-    """See `Library`.
+    """See `Library`."""
 
-    Parameters
-    ----------
-    like
-        A frame of the library.
-    """
-
-    def __init__(self, like: Any) -> None:
-        self._backend = nw.from_native(like, eager_only=True).implementation
+    backend: Any  # narwhals' name of the library
 
     def names(self, frame: Any) -> list[Any]:
         """See `Library.names`."""
@@ -47,14 +42,14 @@ class NarwhalsFrames:
     def column(self, name: Any, dtype: Any, entries: Entries | None, cell: Any) -> Column:
         """See `Library.column`."""
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
-            return Category(name)
+            return Category(name, dtype.categories if isinstance(dtype, nw.Enum) else ())
         if dtype == nw.Boolean():
             return Flag(name)
         if dtype.is_integer() or dtype.is_float():
             return Number(name)
         if dtype == nw.String():
             return Text(name, entries)
-        return Date(name) if dtype.is_temporal() else column_of_objects(name, entries, cell)
+        return Date(name, entries) if dtype.is_temporal() else column_of_objects(name, entries, cell)
 
     def joined(self, background: Any, dtype: Any, cell: Any) -> Any:
         """See `Library.joined`."""
@@ -67,24 +62,28 @@ class NarwhalsFrames:
         """See `Library.hold`."""
         name = str(column.name)
         entries = [None if missing(e) and not dtype.is_float() else _plain(e) for e in entries]
-        if dtype.is_integer() and not all_whole(entries):
+        if dtype.is_integer() and not all_whole(entries, or_missing=True):
             check_exact(entries)
             dtype = nw.Float64()
         entries = column.fit(entries)
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
-            return nw.new_series(name, entries, nw.String(), backend=self._backend).cast(dtype)
+            return nw.new_series(name, entries, nw.String(), backend=self.backend).cast(dtype)
         if dtype.is_integer():
             entries = [None if e is None else int(e) for e in entries]
         elif dtype.is_float():
             entries = [None if e is None else float(e) for e in entries]
         # a column in which all is missing may have no type of its own
         known = None if isinstance(dtype, nw.Unknown) else dtype
-        return nw.new_series(name, entries, known, backend=self._backend)
+        return nw.new_series(name, entries, known, backend=self.backend)
 
     def frame(self, names: list[Any], columns: list[Any]) -> Any:
         """See `Library.frame`."""
         made = dict(zip(names, columns, strict=True))
-        return nw.from_dict(made, backend=self._backend).to_native()
+        if self.backend.is_polars():  # narwhals would make categories of its enumerations
+            import polars as pl
+
+            return pl.DataFrame({name: nw.to_native(column, pass_through=True) for name, column in made.items()})
+        return nw.from_dict(made, backend=self.backend).to_native()
 
     def block(self, names: list[Any], values: npt.NDArray[Any]) -> Any:
         """See `Library.block`."""

@@ -1,6 +1,7 @@
 """Columns of pandas frames."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from .columns.number import Number
 from .columns.protocol import Column, Misfit
 from .columns.text import Category, Text
 from .entries import Entries, missing
-from .whole import all_whole, check_exact
+from .whole import all_whole, check_exact, is_whole, within
 
 
+@dataclass(frozen=True)
 class PandasFrames:
     """See `Library`."""
 
@@ -47,18 +49,20 @@ class PandasFrames:
         if isinstance(dtype, pd.StringDtype):
             return Text(name, entries)
         if getattr(dtype, "kind", "O") in "mM":
-            return Date(name)
+            return Date(name, entries)
         return column_of_objects(name, entries, cell)
 
     def joined(self, background: Any, dtype: Any, cell: Any) -> Any:
         """See `Library.joined`."""
         import pandas as pd
 
-        if not isinstance(background, pd.CategoricalDtype) or missing(cell) or cell in background.categories:
-            return background
-        listed = background.categories.tolist()
-        more = dtype.categories.tolist() if isinstance(dtype, pd.CategoricalDtype) else [cell]
-        return pd.CategoricalDtype([*listed, *(c for c in more if c not in listed)], background.ordered)
+        if isinstance(background, pd.CategoricalDtype) and not missing(cell) and cell not in background.categories:
+            listed = background.categories.tolist()
+            more = dtype.categories.tolist() if isinstance(dtype, pd.CategoricalDtype) else [cell]
+            return pd.CategoricalDtype([*listed, *(c for c in more if c not in listed)], background.ordered)
+        if isinstance(background, np.dtype) and background.kind in "iu" and is_whole(cell):
+            return background if within(background, cell) else np.dtype(np.int64)
+        return background
 
     def hold(self, column: Column, dtype: Any, entries: list[Any]) -> Any:
         """See `Library.hold`."""
@@ -66,10 +70,13 @@ class PandasFrames:
 
         if isinstance(dtype, np.dtype) and dtype.kind == "f" and all(isinstance(e, float) for e in entries):
             return np.array(entries, dtype=dtype)
-        if pd.api.types.is_integer_dtype(dtype) and not all_whole(entries):
+        knows_missing = pd.api.types.is_extension_array_dtype(dtype)
+        if pd.api.types.is_integer_dtype(dtype) and not all_whole(entries, or_missing=knows_missing):
             check_exact(entries)
             dtype = _promoted(dtype)
             entries = [np.nan if missing(e) and dtype == "float64" else e for e in entries]
+        elif knows_missing:
+            entries = [pd.NA if missing(e) else e for e in entries]
         if not pd.api.types.is_object_dtype(dtype):
             entries = column.fit(entries)
         if isinstance(column, Flag) and None in entries and isinstance(dtype, np.dtype) and dtype.kind == "b":

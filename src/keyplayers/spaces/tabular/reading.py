@@ -1,6 +1,6 @@
 """An instance of any kind, read as names and values in a layout."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,13 +8,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from ..._base.frames import column_labels, read_frame
+from ..._base.optional import require
 from ...errors import InputError
 from .columns.choose import column_of_array
 from .columns.code import Code
-from .columns.protocol import Column
-from .entries import Table, as_array, looks_like_frame
+from .columns.protocol import Column, Misfit
+from .entries import Entries, Table, as_array, looks_like_frame
 from .groups import position
-from .layouts import ArrayLayout, FrameLayout, Layout, library_of
+from .layouts import ArrayLayout, FrameLayout, Layout, holds_all, library_of
+from .library import Library
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +35,15 @@ class RowReader:
 
     Parameters
     ----------
-    background
-        As given, for its dtypes.
+    like
+        The background as a frame, None where it is none.
     table_of
         The background in the columns of these names.
     feature_names, categorical
         As in `Tabular`.
     """
 
-    background: Any
+    like: Any
     table_of: Callable[[list[Any]], Table | None]
     feature_names: Sequence[Hashable] | None
     categorical: Sequence[Any]
@@ -55,11 +57,22 @@ class RowReader:
             It is no single row, or has other columns than the background.
         """
         if nw.dependencies.is_pandas_series(instance):
-            frame = instance.to_frame().T.infer_objects().reset_index(drop=True)
-            if nw.dependencies.is_pandas_dataframe(self.background):
-                frame = with_dtypes(frame, self.background)
-            instance = frame
+            instance = instance.to_frame().T.infer_objects().reset_index(drop=True)
+        if isinstance(instance, Mapping):
+            return self._of_mapping(instance)
         return self._of_frame(instance) if looks_like_frame(instance) else self._of_array(instance)
+
+    def _of_mapping(self, instance: Mapping[Any, Any]) -> Row:
+        """A row of JSON or CSV: values by the names of their columns."""
+        if self.like is not None:
+            names = self._ordered(list(instance))
+            return self._in_frame(library_of(self.like), names, [instance[name] for name in names], None)
+        if self.feature_names is None:
+            return self._of_frame(require("pandas").DataFrame([dict(instance)]))
+        lacking = [name for name in self.feature_names if name not in instance]
+        if lacking:
+            raise InputError(f"the row lacks the columns {', '.join(map(repr, lacking[:10]))}")
+        return self._of_array([instance[name] for name in self.feature_names])
 
     def _of_frame(self, instance: Any) -> Row:
         frame = read_frame(instance)
@@ -69,13 +82,41 @@ class RowReader:
             raise InputError("feature_names are for arrays: a frame has names of its own")
         # columns of pandas may have other names than texts
         native = instance if nw.dependencies.is_pandas_dataframe(instance) else frame.to_native()
-        names = column_labels(instance)
         library = library_of(native)
+        of_names = zip(column_labels(instance), library.cells(native), library.dtypes(native), strict=True)
+        by_name = {name: (cell, dtype) for name, cell, dtype in of_names}
+        names = self._ordered(list(by_name))
+        cells, dtypes = ([by_name[name][part] for name in names] for part in (0, 1))
+        return self._in_frame(library, names, cells, dtypes)
+
+    def _ordered(self, names: list[Any]) -> list[Any]:
+        """The columns in the order of the background, which is the model's."""
+        if self.like is None:
+            return names
+        known = column_labels(self.like)
+        if any(name not in known for name in names):
+            return names  # reading the background says which it lacks
+        return sorted(names, key={name: at for at, name in enumerate(known)}.__getitem__)
+
+    def _in_frame(self, library: Library, names: list[Any], cells: list[Any], dtypes: list[Any] | None) -> Row:
+        """A row as a frame; where the background is one of the same library, in its dtypes."""
         table = self.table_of(names)
-        dtypes, values = library.dtypes(native), library.cells(native)
         held = [None] * len(names) if table is None else table.columns
-        columns = [library.column(*column) for column in zip(names, dtypes, held, values, strict=True)]
-        return Row(names, values, FrameLayout(self._coded(names, columns), dtypes, library), table)
+        own = dtypes or [None] * len(names)
+        like = None
+        if self.like is not None and library_of(self.like) == library:
+            like = dict(zip(column_labels(self.like), library.dtypes(self.like), strict=True))
+        values, columns, chosen = [], [], []
+        for name, cell, dtype, entries in zip(names, cells, own, held, strict=True):
+            column = library.column(name, dtype if like is None else like[name], entries, cell)
+            # NumPy takes None for the dtype of floats
+            if like is not None and (dtype is None or dtype != like[name]):
+                cell, dtype = _as_in(column, like[name], dtype, cell, library)
+                column = library.column(name, dtype, entries, cell)
+            values.append(cell)
+            columns.append(column)
+            chosen.append(dtype)
+        return Row(names, values, FrameLayout(self._coded(names, columns), chosen, library), table)
 
     def _of_array(self, instance: Any) -> Row:
         array = as_array(instance)
@@ -89,6 +130,7 @@ class RowReader:
         names = self._names(len(array))
         table = self.table_of(names)
         held = [None] * len(names) if table is None else table.columns
+        array = array.astype(self._array_dtype(array, held), copy=False)
         values = array.tolist() if array.dtype.kind in "Obiuf" else list(array)
         columns = [
             column_of_array(name, array.dtype, entries, value)
@@ -99,6 +141,15 @@ class RowReader:
         columns = self._coded(names, columns)
         codes = [place for place, column in enumerate(columns) if isinstance(column, Code)]
         return Row(names, values, ArrayLayout(columns, array.dtype, codes), table)
+
+    def _array_dtype(self, array: Any, held: Sequence[Entries | None]) -> Any:
+        """The dtype of a background that is an array of numbers too, where it holds the row."""
+        dtypes = {entries.held.dtype for entries in held if entries and isinstance(entries.held, np.ndarray)}
+        if len(dtypes) != 1 or array.dtype.kind not in "iuf":
+            return array.dtype
+        (dtype,) = dtypes
+        holds = dtype.kind == "f" or (dtype.kind in "iu" and holds_all(dtype, array))
+        return dtype if holds else array.dtype
 
     def _names(self, n_columns: int) -> list[Any]:
         """Names of an array's columns."""
@@ -120,22 +171,13 @@ class RowReader:
         ]
 
 
-def with_dtypes(frame: Any, like: Any) -> Any:
-    """A row that was a Series, which knows one dtype for all, with the dtypes of a table."""
-    from .entries import missing
-
-    lacking = [name for name in frame.columns if name not in like.columns]
-    if lacking:
-        raise InputError(f"the background lacks the columns {', '.join(map(repr, lacking[:10]))}")
-    for name in frame.columns:
-        dtype, value = like[name].dtype, frame[name].tolist()[0]
-        try:
-            if hasattr(dtype, "categories") and not missing(value) and value not in dtype.categories:
-                raise ValueError("none of the categories")  # pandas would make it missing
-            frame[name] = frame[name].astype(dtype)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"column {name!r} holds {value!r}, but in the background it is of {dtype}: "
-                "give the row as a frame of one row"
-            ) from error
-    return frame
+def _as_in(column: Column, background: Any, dtype: Any, cell: Any, library: Library) -> tuple[Any, Any]:
+    """A cell of another dtype, or of none, as the background would write it, and the dtype that holds both."""
+    try:
+        value = column.read(cell)
+    except Misfit as error:
+        plain = cell.item() if isinstance(cell, np.generic) else cell
+        raise InputError(
+            f"column {column.name!r} holds {plain!r}, but in the background it is of {background}: {error}"
+        ) from error
+    return value, library.joined(background, dtype, value)

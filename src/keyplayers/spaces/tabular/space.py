@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from ..._base.arrays import Bools, Ints
+from ..._base.frames import read_frame
 from ..._base.settings import NOTHING, Rule, Settings, setting, whole
 from ...errors import InputError
 from .baselines import OF_BACKGROUND, baseline_rows
-from .entries import Table, same
+from .entries import Table, looks_like_frame, same
 from .groups import Groups, fixed_columns, players_of
 from .instance import TabularInstance
 from .neighbours import Neighbours
@@ -99,10 +101,14 @@ class Tabular(Settings):
             raise InputError(f"baseline={self.baseline!r} needs background rows")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_tables"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_tables", "_frame")}
 
     def bind(self, instance: Any) -> TabularInstance:
-        """The players of one row: an array [D] or [1, D], a list, a pandas Series, or a frame of one row."""
+        """The players of one row: an array [D] or [1, D], a list, a dict, a pandas Series, or a frame of one row.
+
+        Columns are in the order and of the dtypes of the background, where that is a frame of the same library: a
+        dict, a row of JSON or a row of a text table is read like the background's rows.
+        """
         if self.seeks_neighbours:
             raise InputError(
                 "baseline='nearest_unlike' depends on the model's decisions: ask it of the rows of `neighbours`"
@@ -131,7 +137,7 @@ class Tabular(Settings):
         return Neighbours(row, fixed, self._bound)
 
     def _read(self, instance: Any) -> Row:
-        reader = RowReader(self.background, self._table, self.feature_names, self.categorical or ())
+        reader = RowReader(self._frame, self._table, self.feature_names, self.categorical or ())
         return reader(instance)
 
     def _bound(self, row: Row, taus: list[list[Any]]) -> TabularInstance:
@@ -153,6 +159,15 @@ class Tabular(Settings):
     def _tables(self) -> dict[tuple[Any, ...], Table]:
         """The background by the names of the instance's columns, read when the first instance comes."""
         return {}
+
+    @cached_property
+    def _frame(self) -> Any:
+        """The background as a frame, None where it is none."""
+        if self.background is None or not looks_like_frame(self.background):
+            return None
+        if nw.dependencies.is_pandas_dataframe(self.background):
+            return self.background
+        return read_frame(self.background).to_native()
 
     def _table(self, names: list[Any]) -> Table | None:
         """The background in the columns of an instance."""

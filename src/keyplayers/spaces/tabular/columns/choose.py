@@ -23,9 +23,9 @@ def column_of_array(name: Hashable, dtype: Any, entries: Entries | None, cell: A
         case "i" | "u" | "f" | "c":
             return Number(name)
         case "U" | "S":
-            return Text(name)
+            return Text(name, entries)
         case "M" | "m":
-            return Date(name)
+            return Date(name, entries)
         case _:
             return column_of_objects(name, entries, cell)
 
@@ -43,7 +43,7 @@ def column_of_objects(name: Hashable, entries: Entries | None, cell: Any) -> Col
     if all(issubclass(kind, str) for kind in types):
         return Text(name, entries)
     if all(issubclass(kind, _DAYS) for kind in types):
-        return Date(name)
+        return Date(name, entries)
     return Anything(name)
 
 

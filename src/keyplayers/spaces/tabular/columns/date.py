@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from ...._base.arrays import Floats
 from ..entries import Entries, missing
-from .protocol import gaps, most_frequent, most_frequent_of, refuse_numbers, unequal
+from .protocol import (
+    SPELLED_MISSING,
+    Misfit,
+    gaps,
+    most_frequent_of,
+    refuse_numbers,
+    unequal,
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +25,7 @@ class Date:
     """Days, times and durations: masked with their mean, which is a day, a time or a duration again."""
 
     name: Hashable
+    known: Entries | None = None  # of a background
     absent: Any = None
     is_worded: bool = True
     neutral: Any = None
@@ -35,8 +43,15 @@ class Date:
         return listed[0] + sum((day - listed[0] for day in listed), datetime.timedelta()) / len(listed)
 
     def read(self, cell: Any) -> Any:
-        """See `Column.read`: a text in ISO format is a day, a time or a duration for the library."""
-        return cell
+        """See `Column.read`: a text may spell a day or a time (ISO 8601)."""
+        if not isinstance(cell, str):
+            return cell
+        if cell.strip() in SPELLED_MISSING:
+            return self.absent
+        try:
+            return _spelled(cell.strip(), self.known.first[0] if self.known and self.known.first else None)
+        except ValueError:
+            raise Misfit("neither day nor time") from None
 
     def distances(self, entries: Entries, value: Any) -> Floats:
         """See `Column.distances`: of times of a day whether they are equal."""
@@ -52,11 +67,31 @@ class Date:
         return entries
 
 
+def _spelled(text: str, like: Any) -> Any:
+    """A day or a time of the same type as `like`; of durations pandas' own spelling."""
+    if isinstance(like, datetime.time):
+        return datetime.time.fromisoformat(text)
+    if isinstance(like, datetime.timedelta):
+        return _duration(text, type(like))
+    if isinstance(like, datetime.date) and not isinstance(like, datetime.datetime):
+        return datetime.date.fromisoformat(text)
+    spelled = datetime.datetime.fromisoformat(text)
+    zone = getattr(like, "tzinfo", None)
+    return spelled.replace(tzinfo=zone) if zone is not None and spelled.tzinfo is None else spelled
+
+
+def _duration(text: str, kind: Any) -> Any:
+    """A duration as pandas spells it; Python's own class reads none."""
+    if kind is datetime.timedelta:
+        raise ValueError("durations have no spelling")
+    return kind(text)
+
+
 def _typical_tick(present: npt.NDArray[Any], first: Any, strategy: str) -> Any:
     """The typical one of days counted in ticks of a unit; `first` is the first one in the table's own type."""
     since = present.view(np.int64) - present.view(np.int64)[0]
     if strategy == "most_frequent":
-        ticks = most_frequent(since)
+        ticks = Entries(since).most_frequent()
     else:
         ticks = round(float(np.mean(since) if strategy == "mean" else np.median(since)))
     return _later(first, np.int64(ticks).view(present.dtype.str.replace("M8", "m8")))

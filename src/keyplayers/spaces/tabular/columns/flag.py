@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._base.arrays import Floats
 from ..entries import Entries, missing
-from .protocol import Misfit, most_frequent, unequal
+from .protocol import SPELLED_MISSING, Misfit, unequal
 
 _SPELLED = {"true": True, "false": False, "1": True, "0": False}
 
@@ -22,11 +22,18 @@ class Flag:
 
     def typical(self, entries: Entries, strategy: str) -> Any:
         """See `Column.typical`."""
-        return most_frequent(entries.present)
+        return entries.most_frequent()
 
     def read(self, cell: Any) -> Any:
         """See `Column.read`: a text may spell a boolean."""
-        return _SPELLED.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
+        if not isinstance(cell, str):
+            return cell
+        if cell.strip() in SPELLED_MISSING:
+            return self.absent
+        try:
+            return _SPELLED[cell.strip().lower()]
+        except KeyError:
+            raise Misfit("neither true nor false") from None
 
     def distances(self, entries: Entries, value: Any) -> Floats:
         """See `Column.distances`."""

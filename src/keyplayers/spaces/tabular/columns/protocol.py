@@ -1,15 +1,16 @@
 """What a column of any kind can be asked."""
 
-from collections import Counter
 from collections.abc import Hashable
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from ...._base.arrays import Floats
 from ....errors import InputError
 from ..entries import Entries, missing
+
+# how a table of texts spells that a number, a flag or a day is missing
+SPELLED_MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "None", "NaT"))
 
 
 class Misfit(ValueError):
@@ -68,26 +69,10 @@ class Column(Protocol):
         """How far the entries [N] are from a value, each between 0 and 1; 1 where one of the two is missing."""
 
 
-def most_frequent(present: npt.NDArray[Any]) -> Any:
-    """The most frequent entry, of several the one that comes first, as a Python value.
-
-    Raises
-    ------
-    TypeError
-        The entries are lists or the like.
-    """
-    if present.dtype.kind != "O":
-        values, firsts, counts = np.unique(present, return_index=True, return_counts=True)
-        among = np.flatnonzero(counts == counts.max())
-        return values[among[firsts[among].argmin()]].item()
-    counted = Counter(present.tolist())
-    return max(counted, key=counted.__getitem__)
-
-
 def most_frequent_of(column: Column, entries: Entries) -> Any:
-    """`most_frequent`, with an error that names the column."""
+    """`Entries.most_frequent`, with an error that names the column."""
     try:
-        return most_frequent(entries.present)
+        return entries.most_frequent()
     except TypeError as error:
         raise InputError(
             f"column {column.name!r} holds {type(entries.first[0]).__name__}, of which none is the most frequent: "

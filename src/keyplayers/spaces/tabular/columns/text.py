@@ -27,8 +27,11 @@ class Text:
         """See `Column.read`: a number may have been a text that a reader of tables took for one."""
         if missing(cell) or isinstance(cell, str):
             return cell
-        if self.known is not None and str(cell) in self.known.present:
-            return str(cell)
+        spelled = [str(cell), str(int(cell))] if isinstance(cell, float) and cell.is_integer() else [str(cell)]
+        known = {} if self.known is None else self.known.codes[1]
+        for text in spelled:
+            if text in known:
+                return text
         raise Misfit("no text")
 
     def distances(self, entries: Entries, value: Any) -> Floats:
@@ -56,11 +59,15 @@ class Category:
         return most_frequent_of(self, entries)
 
     def read(self, cell: Any) -> Any:
-        """See `Column.read`: the category that is spelled alike."""
-        if missing(cell) or cell in self.listed:
+        """See `Column.read`: the category that is spelled alike; a new one must be of the same type."""
+        if missing(cell) or cell in self.listed or not len(self.listed):
             return cell
-        alike = [category for category in self.listed if str(category) == str(cell)]
-        return alike[0] if alike else cell
+        for category in self.listed:
+            if str(category) == str(cell):
+                return category
+        if not isinstance(cell, type(self.listed[0])):
+            raise Misfit("none of its categories")
+        return cell
 
     def distances(self, entries: Entries, value: Any) -> Floats:
         """See `Column.distances`."""
