@@ -42,3 +42,9 @@ def test_nobody_is_taken_for_somebody_who_looks_alike():
 class _Odd:
     def __str__(self):
         return "('a', 1)"
+
+    def __eq__(self, other):
+        return isinstance(other, _Odd)
+
+    def __hash__(self):
+        return 0

@@ -154,7 +154,7 @@ def plain_name(name: Any) -> Hashable:
 
 
 def check_name(name: Any, where: str) -> None:
-    """Refuse what cannot be a name: missing values and unhashable things.
+    """Refuse what cannot be a name: missing values, unhashable things, and those that equal only themselves.
 
     Raises
     ------
@@ -167,6 +167,20 @@ def check_name(name: Any, where: str) -> None:
         hash(name)
     except TypeError:
         raise InputError(f"the name of {where} must be hashable, got {type(name).__name__}") from None
+    if has_own_identity(name):
+        raise InputError(
+            f"the name of {where} is a {type(name).__name__}, of which two never are the same name; "
+            "give texts, numbers, tuples, or objects that define __eq__ and __hash__"
+        )
+
+
+def has_own_identity(name: Any) -> bool:
+    """Whether a thing equals only itself, so that nobody could ever say its name again.
+
+    Tensors have an ``==`` of their own and are hashed by identity all the same.
+    """
+    hashed: Any = type(name).__hash__
+    return hashed is object.__hash__ or (hasattr(name, "__array__") and not isinstance(name, np.generic))
 
 
 def name_to_json(name: Hashable) -> Any:

@@ -13,7 +13,7 @@ from .._base.segments import offsets_of
 from ..errors import ContradictionError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from .build.assembly import EdgesLike, PotentialLike, PriorsLike, StatesLike
+    from .build.request import EdgesLike, PotentialLike, PriorsLike, StatesLike
 
 # how many state names a representation or a message shows
 _SHOWN = 6
@@ -48,6 +48,7 @@ class MarkovRandomField:
     potential_shapes: Ints  # [P, 2] state counts of the first and of the second end
     log_potentials: Floats  # [sum of the tables' sizes] log ψ in nats, table after table, row-major
     state_names: Mapping[int, tuple[Hashable, ...]] | tuple[Hashable, ...] | None  # per variable | all | numbers
+    notes: tuple[str, ...] = ()  # what was taken by guess when the field was built, a sentence each
 
     def __post_init__(self) -> None:
         for array in (self.n_states, self.log_priors, self.edges, self.potential_index):
@@ -73,15 +74,19 @@ class MarkovRandomField:
         missing_priors: str = "uniform",
         n_variables: int | None = None,
         names: "Sequence[Hashable] | None" = None,
+        source: str | None = None,
+        target: str | None = None,
     ) -> "MarkovRandomField":
         """A field from a list or table of edges.
 
         Parameters
         ----------
         edges
-            [E, 2] integer array (variables are called 0 .. N-1, and so where all entries of a list are
-            integers), a list of pairs of names, or a data frame of any library with columns source, target[, type]
-            (if no column is called so, the first two count), whose integers are names.
+            [E, 2] integer array or tensor (variables are called 0 .. N-1, and so where all entries of a list are
+            integers), [2, E] likewise; a list of pairs of names; a data frame of any library or an Arrow stream
+            with columns source, target[, type] (or from and to, src and dst, u and v, ..; if no column is called
+            so, the first two count, and `notes` says so), whose integers are names; an adjacency matrix of
+            scipy.sparse; a graph of networkx or igraph, whose isolated nodes stay.
         priors
             φ, not necessarily normalised: [N, K] array or a list of N rows (names 0 .. N-1; rows may differ in
             length), ``{name: row}``, or a data frame with a name column followed by one column per state.
@@ -113,6 +118,8 @@ class MarkovRandomField:
             N, where the edges are positions and isolated variables come after the last one that has an edge.
         names
             [N] what the variables are called, where the edges are positions.
+        source, target
+            Columns of a frame that hold the ends, where they are called otherwise.
 
         Raises
         ------
@@ -121,9 +128,10 @@ class MarkovRandomField:
             does not fit its edge, a missing name, ... The message names the edge or the variable.
         """
         from .build.assembly import build_field
+        from .build.request import FieldRequest
 
-        return build_field(
-            edges,
+        request = FieldRequest(
+            edges=edges,
             priors=priors,
             log_priors=log_priors,
             potential=potential,
@@ -137,7 +145,10 @@ class MarkovRandomField:
             missing_priors=missing_priors,
             n_variables=n_variables,
             names=names,
+            source=source,
+            target=target,
         )
+        return build_field(request)
 
     @property
     def n_variables(self) -> int:
@@ -346,7 +357,7 @@ class MarkovRandomField:
             weights = np.full(len(names), -np.inf)
             weights[self.state_index(name, given)] = 0.0
             return weights
-        from .build.assembly import log_weights
+        from .build.priors import log_weights
 
         weights = log_weights(given, f"the evidence of variable {name!r}")
         if weights.shape != (len(names),):

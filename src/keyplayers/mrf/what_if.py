@@ -13,7 +13,7 @@ from .._base.names import name_to_json
 from .._base.progress import Progress, Silent
 from ..errors import ConvergenceWarning, InputError
 from .balls import ball
-from .build.assembly import log_weights
+from .build.priors import log_weights
 from .field import MarkovRandomField
 from .inference.beliefs import BeliefState
 from .inference.exact import exact_marginals

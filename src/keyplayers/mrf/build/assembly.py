@@ -1,7 +1,6 @@
 """From tables of edges, priors and potentials to the frozen arrays of a field."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,100 +9,53 @@ from ..._base.names import Names, check_name, plain_name
 from ...errors import InputError
 from ..field import MarkovRandomField
 from .edges import EdgeTable, read_edges
+from .intake import edge_rows
 from .potentials import PotentialTable, homophily_table, read_potentials
-from .priors import PriorTable, in_state_order, log_weights, read_priors
-
-__all__ = ["EdgesLike", "PotentialLike", "PriorsLike", "StatesLike", "build_field", "log_weights"]
-
-EdgesLike: TypeAlias = Any  # array, sequence of pairs, or a data frame of any library
-PriorsLike: TypeAlias = Any  # array, sequence of rows, mapping, or a data frame
-PotentialLike: TypeAlias = Any  # array, sequence of arrays, or mapping
-StatesLike: TypeAlias = Sequence[Hashable] | Mapping[Hashable, Sequence[Hashable]]
+from .priors import PriorTable, in_state_order, read_priors
+from .request import FieldRequest, StatesLike
 
 # state count where neither priors nor states nor potentials say one
 _DEFAULT_N_STATES = 2
 
 
-def build_field(
-    edges: EdgesLike,
-    *,
-    priors: PriorsLike | None,
-    log_priors: PriorsLike | None,
-    potential: PotentialLike | None,
-    log_potential: PotentialLike | None,
-    homophily: float | None,
-    edge_weights: Any,
-    edge_types: Sequence[Hashable] | None,
-    states: StatesLike | None,
-    duplicates: str,
-    self_loops: str,
-    missing_priors: str,
-    n_variables: int | None,
-    names: Sequence[Hashable] | None,
-) -> MarkovRandomField:
+def build_field(request: FieldRequest) -> MarkovRandomField:
     """See `MarkovRandomField.from_edges`."""
-    _one_of("duplicates", duplicates, ("error", "merge", "multiply"))
-    _one_of("self_loops", self_loops, ("error", "drop"))
-    _one_of("missing_priors", missing_priors, ("uniform", "error"))
-    if priors is not None and log_priors is not None:
-        raise InputError("give priors or log_priors, not both")
-    n_given = sum(given is not None for given in (potential, log_potential, homophily))
-    if n_given > 1:
-        raise InputError("give one of potential, log_potential and homophily, not several")
-    if edge_weights is not None and homophily is None:
-        raise InputError("edge_weights go with homophily")
-
-    prior_table = read_priors(priors if log_priors is None else log_priors, log_domain=log_priors is not None)
-    if states is not None and not isinstance(states, Sequence | Mapping):
-        try:
-            states = list(states)
-        except TypeError:
-            raise InputError(f"states must be a list of names, or {{name: list}}, got {states!r}") from None
-    if prior_table is not None and states is not None:
-        prior_table = in_state_order(prior_table, states)
-    typed = isinstance(potential if log_potential is None else log_potential, Mapping)
-    if names is not None:
-        names = Names(names)
-        if n_variables not in (None, len(names)):
-            raise InputError(f"there are {len(names)} names, but n_variables={n_variables}")
-    table = read_edges(
-        edges,
-        prior_table,
-        typed=typed,
-        types=edge_types,
-        weights=edge_weights,
-        n_variables=n_variables,
-        names=names,
-    )
-    if len(table.ends) and not n_given:
+    priors = _priors(request)
+    rows = edge_rows(request)
+    table = read_edges(request, rows, priors)
+    if len(table.ends) and not request.n_potentials:
         raise InputError("an edge needs a potential: give potential, log_potential or homophily")
-    table = _drop_self_loops(table, self_loops)
-
-    if homophily is not None:
-        n_states = _count_states(table, prior_table, None, states)
-        potentials = homophily_table(homophily, table, n_states)
-    else:
-        given = potential if log_potential is None else log_potential
-        potentials = read_potentials(given, table, log_domain=log_potential is not None)
-        n_states = _count_states(table, prior_table, potentials, states)
+    table = _drop_self_loops(table, request.self_loops)
+    n_states, potentials = _potentials(request, table, priors)
     _check_shapes(table, potentials, n_states)
-    ends, potentials = _join_duplicates(table, potentials, duplicates)
-
+    ends, potentials = _join_duplicates(table, potentials, request.duplicates)
     return MarkovRandomField(
         names=table.names,
         n_states=n_states,
-        log_priors=_fill_priors(table, prior_table, n_states, missing_priors),
+        log_priors=_fill_priors(table, priors, n_states, request.missing_priors),
         edges=ends,
         potential_index=potentials.index,
         potential_shapes=potentials.shapes,
         log_potentials=potentials.flat,
-        state_names=_name_states(table.names, n_states, states, prior_table),
+        state_names=_name_states(table.names, n_states, request.states, priors),
+        notes=rows.notes + (() if priors is None else priors.notes),
     )
 
 
-def _one_of(option: str, given: str, allowed: tuple[str, ...]) -> None:
-    if given not in allowed:
-        raise InputError(f"{option} must be one of {', '.join(allowed)}, got {given!r}")
+def _priors(request: FieldRequest) -> PriorTable | None:
+    """The priors, their columns in the order of the states."""
+    given, log_domain = request.priors, request.log_priors is not None
+    table = read_priors(request.log_priors if log_domain else given, log_domain=log_domain)
+    return table if table is None or request.states is None else in_state_order(table, request.states)
+
+
+def _potentials(request: FieldRequest, table: EdgeTable, priors: PriorTable | None) -> tuple[Ints, PotentialTable]:
+    """[N] state counts, and the potentials of all edges."""
+    if request.homophily is not None:
+        n_states = _count_states(table, priors, None, request.states)
+        return n_states, homophily_table(request.homophily, table, n_states)
+    potentials = read_potentials(request.given_potential, table, log_domain=request.log_potential is not None)
+    return _count_states(table, priors, potentials, request.states), potentials
 
 
 def _drop_self_loops(table: EdgeTable, self_loops: str) -> EdgeTable:

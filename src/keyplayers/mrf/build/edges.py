@@ -1,16 +1,17 @@
-"""Edges from arrays, sequences of pairs and data frames: ends as positions, names, types, weights."""
+"""Edges as a table: positions for ends, names, types, weights."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..._base.arrays import Floats, Ints
-from ..._base.frames import is_frame, read_frame
-from ..._base.names import Names, check_name, plain_name
+from ..._base.names import Names, check_name, has_own_identity, plain_name
 from ...errors import InputError
+from .intake import EdgeRows
 from .priors import PriorTable
+from .request import FieldRequest
 
 # positions beyond this many times the number of rows are more likely identifiers than positions
 _SPARSEST_NUMBERING = 1000
@@ -41,110 +42,52 @@ class EdgeTable:
         return replace(self, ends=self.ends[kept], rows=rows, types=types, weights=weights)
 
 
-def read_edges(
-    edges: Any,
-    priors: PriorTable | None,
-    *,
-    typed: bool,
-    types: Sequence[Hashable] | None,
-    weights: Any,
-    n_variables: int | None = None,
-    names: Names | None = None,
-) -> EdgeTable:
+def read_edges(request: FieldRequest, rows: EdgeRows, priors: PriorTable | None) -> EdgeTable:
     """The table of edges; variables that have priors come first, in their order.
-
-    Parameters
-    ----------
-    n_variables, names
-        N, or what the variables are called, where the edges are positions.
-    typed
-        Whether edges need a type: a third entry of each row, a column or `types`.
-    weights
-        [E] numbers, or the name of a column.
 
     Raises
     ------
     InputError
-        A name is missing, a row is no pair, a position is out of range.
+        A name is missing, a position is out of range, or types or weights do not fit.
     """
-    positional = priors is not None and priors.names is None
-    if is_frame(edges):
-        source, target, types, weights = _frame_columns(edges, typed, types, weights)
-    elif isinstance(edges, np.ndarray) and edges.dtype != object:
-        if edges.ndim != 2 or edges.shape[1] != 2:
-            raise InputError(f"an array of edges must have shape [E, 2], got {edges.shape}")
-        source, target = edges[:, 0], edges[:, 1]
-        positional |= priors is None and edges.dtype.kind in "iu"
-    else:
-        source, target, types = _pairs(edges, typed, types)
-        positional |= priors is None and all(type(name) is int for name in [*source, *target])
-    if names is not None:
-        names, ends = _number_named(source, target, names, priors)
-    elif positional or (n_variables is not None and priors is not None):
-        n = n_variables if priors is None or priors.names is not None else len(priors)
-        if n_variables is not None and n != n_variables:
-            raise InputError(f"there are {n} priors, but n_variables={n_variables}")
-        names, ends = _number_named(source, target, None if n is None else Names(range(n)), priors)
-    elif n_variables is not None:
-        raise InputError("n_variables goes with edges given as positions; named variables need a prior each")
-    else:
-        names, ends = _name(source, target, None if priors is None else priors.names)
-    if types is not None and not isinstance(types, Sequence):
-        types = types.to_list() if hasattr(types, "to_list") else np.asarray(types).tolist()
+    names, ends = _find_ends(request, rows, priors)
+    types = _listed(rows.types)
     if types is not None and len(types) != len(ends):
         raise InputError(f"edge_types must have one entry per edge ({len(ends)}), got {len(types)}")
-    if typed and types is None:
+    if request.typed and types is None:
         raise InputError(
             "a potential per type needs a type for every edge: a column 'type', a third entry, or edge_types"
         )
-    return EdgeTable(names, ends, None, types, _read_weights(weights, len(ends)))
+    return EdgeTable(names, ends, None, types, _read_weights(rows.weights, len(ends)))
 
 
-def _frame_columns(edges: Any, typed: bool, types: Any, weights: Any) -> tuple[Any, Any, Any, Any]:
-    frame = read_frame(edges)
-    columns = frame.columns
-    if {"source", "target"} <= set(columns):
-        first, second = "source", "target"
-        third = "type" if "type" in columns else None
-    else:
-        if len(columns) < 2:
-            raise InputError(f"a frame of edges needs columns source and target, got {columns}")
-        first, second = columns[:2]
-        third = "type" if "type" in columns else (columns[2] if len(columns) > 2 else None)
-    if typed and types is None and third is not None:
-        types = frame[third].to_list()
-    if isinstance(weights, str):
-        if weights not in columns:
-            raise InputError(f"there is no column {weights!r} of edge weights; the columns are {columns}")
-        weights = frame[weights].to_numpy()
-    return frame[first], frame[second], types, weights
+def _find_ends(request: FieldRequest, rows: EdgeRows, priors: PriorTable | None) -> tuple[Names, Ints]:
+    """What the variables are called, and the positions of both ends of every edge."""
+    n_variables = rows.n_variables if request.n_variables is None else request.n_variables
+    if request.names is not None:
+        return _number_named(rows, Names(request.names), priors)
+    unnamed = priors is not None and priors.names is None
+    if unnamed or (rows.positional and priors is None) or (n_variables is not None and priors is not None):
+        n = n_variables if priors is None or priors.names is not None else len(priors)
+        if n_variables is not None and n != n_variables:
+            raise InputError(f"there are {n} priors, but n_variables={n_variables}")
+        return _number_named(rows, None if n is None else Names(range(n)), priors)
+    if n_variables is not None:
+        raise InputError("n_variables goes with edges given as positions; named variables need a prior each")
+    known = () if priors is None or priors.names is None else priors.names
+    return _name(rows.source, rows.target, [*known, *(name for name in rows.variables or () if name not in known)])
 
 
-def _pairs(edges: Iterable[Any], typed: bool, types: Any) -> tuple[list[Any], list[Any], Any]:
-    """Ends (and types) from rows of two (three) entries."""
-    source, target, third = [], [], []
-    try:
-        rows = list(edges)
-    except TypeError:
-        raise InputError(
-            "edges must be an array [E, 2], pairs of names or a data frame, got " + type(edges).__name__
-        ) from None
-    typed_rows = typed and types is None
-    wanted = 3 if typed_rows else 2
-    for i, row in enumerate(rows):
-        if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != wanted:
-            shape = "(source, target, type)" if typed_rows else "(source, target)"
-            raise InputError(f"edge {i} must be {shape}, got {row!r}")
-        source.append(plain_name(row[0]))
-        target.append(plain_name(row[1]))
-        if typed_rows:
-            third.append(plain_name(row[2]))
-    return source, target, third if typed_rows else types
+def _listed(types: Any) -> Sequence[Hashable] | None:
+    if types is None or isinstance(types, Sequence):
+        return types
+    listed: Sequence[Hashable] = types.to_list() if hasattr(types, "to_list") else np.asarray(types).tolist()
+    return listed
 
 
-def _number_named(source: Any, target: Any, names: Names | None, priors: PriorTable | None) -> tuple[Names, Ints]:
+def _number_named(rows: EdgeRows, names: Names | None, priors: PriorTable | None) -> tuple[Names, Ints]:
     """Positions in `names` as positions in names of which those that have a prior come first."""
-    numbered, ends = _number(source, target, None if names is None else len(names))
+    numbered, ends = _number(rows, None if names is None else len(names))
     names = numbered if names is None else names
     if priors is None:
         return names, ends
@@ -161,17 +104,11 @@ def _number_named(source: Any, target: Any, names: Names | None, priors: PriorTa
     return Names(names[int(i)] for i in order), places[ends]
 
 
-def _number(source: Any, target: Any, n: int | None) -> tuple[Names, Ints]:
+def _number(rows: EdgeRows, n: int | None) -> tuple[Names, Ints]:
     """Ends that are positions 0 .. n-1 already."""
-    columns = []
-    for column, which in ((source, "source"), (target, "target")):
-        values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
-        if len(values) and values.dtype.kind not in "iu":
-            raise InputError(
-                f"priors without names belong to variables 0 to {(n or 0) - 1}, so the edges must be positions, "
-                f"but {which} holds {plain_name(values[0])!r}; give priors as {{name: row}}"
-            )
-        columns.append(values)
+    columns = [
+        _positions(column, which, n) for column, which in ((rows.source, "source"), (rows.target, "target"))
+    ]
     ends = np.empty((len(columns[0]), 2), dtype=np.int32)
     lowest = min((int(values.min()) for values in columns if len(values)), default=0)
     highest = max((int(values.max()) for values in columns if len(values)), default=-1)
@@ -183,20 +120,30 @@ def _number(source: Any, target: Any, n: int | None) -> tuple[Names, Ints]:
                 "identifiers, give a data frame (or priors with names)"
             )
     if lowest < 0 or highest >= n:
-        e = int(np.argmax((columns[0] < 0) | (columns[0] >= n) | (columns[1] < 0) | (columns[1] >= n)))
+        first, second = columns
+        e = int(np.argmax((first < 0) | (first >= n) | (second < 0) | (second >= n)))
         raise InputError(
-            f"edge {e} ({int(columns[0][e])} - {int(columns[1][e])}) is out of range: "
-            f"the variables are 0 to {n - 1}"
+            f"edge {e} ({int(first[e])} - {int(second[e])}) is out of range: the variables are 0 to {n - 1}"
         )
     ends[:, 0], ends[:, 1] = columns
     return Names(range(n)), ends
 
 
-def _name(source: Any, target: Any, known: Names | None) -> tuple[Names, Ints]:
+def _positions(column: Any, which: str, n: int | None) -> Ints:
+    values: Ints = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    if len(values) and values.dtype.kind not in "iu":
+        raise InputError(
+            f"priors without names belong to variables 0 to {(n or 0) - 1}, so the edges must be positions, "
+            f"but {which} holds {plain_name(values[0])!r}; give priors as {{name: row}}"
+        )
+    return values
+
+
+def _name(source: Any, target: Any, known: Sequence[Hashable]) -> tuple[Names, Ints]:
     """Ends by name: known names first, then in order of appearance."""
     values, codes = _encode(source, target)
-    table = {} if known is None else {name: i for i, name in enumerate(known)}
-    names = [] if known is None else list(known)
+    table = {name: i for i, name in enumerate(known)}
+    names = list(known)
     # positions of the distinct values, in the order in which the rows show them
     shown = np.empty(len(values), dtype=np.int64)
     shown[codes.ravel()[::-1]] = np.arange(codes.size)[::-1]
@@ -212,51 +159,60 @@ def _name(source: Any, target: Any, known: Names | None) -> tuple[Names, Ints]:
 
 def _encode(source: Any, target: Any) -> tuple[list[Any], Ints]:
     """Distinct values and [E, 2] codes; missing values are refused with their row."""
-    encoded = _encode_arrow(source, target)
-    if encoded is not None:
-        return encoded
+    arrays = _arrow_arrays(source, target)
+    if arrays is not None:
+        return _encode_arrow(*arrays)
     values: dict[Any, int] = {}
     columns = [[plain_name(name) for name in column] for column in (source, target)]
     codes = np.empty((len(columns[0]), 2), dtype=np.int64)
     for side, (column, which) in enumerate(zip(columns, ("source", "target"), strict=True)):
         for e, name in enumerate(column):
+            if name is None or name != name or has_own_identity(name):
+                check_name(name, f"the {which} of edge {e}")
             try:
                 codes[e, side] = values.setdefault(name, len(values))
             except TypeError:
                 check_name(name, f"the {which} of edge {e}")
-            if name is None or name != name:
-                check_name(name, f"the {which} of edge {e}")
     return list(values), codes
 
 
-def _encode_arrow(source: Any, target: Any) -> tuple[list[Any], Ints] | None:
-    """The same through Arrow, which is fast; None where a column holds mixed Python objects."""
+def _arrow_arrays(source: Any, target: Any) -> tuple[Any, Any] | None:
+    """Both columns as Arrow arrays of one type; None where a column holds mixed Python objects."""
+    import pyarrow as pa
+
+    try:
+        first, second = (_arrow_array(column) for column in (source, target))
+        if pa.types.is_nested(first.type) or pa.types.is_nested(second.type):
+            return None
+        if first.type != second.type:
+            if not all(pa.types.is_string(c.type) or pa.types.is_large_string(c.type) for c in (first, second)):
+                return None
+            second = second.cast(first.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return first, second
+
+
+def _arrow_array(column: Any) -> Any:
+    import pyarrow as pa
+
+    array = column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _encode_arrow(first: Any, second: Any) -> tuple[list[Any], Ints]:
+    """The same through Arrow, which is fast."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = []
-    try:
-        for column in (source, target):
-            array = column.to_arrow() if hasattr(column, "to_arrow") else pa.array(column)
-            if isinstance(array, pa.ChunkedArray):
-                array = array.combine_chunks()
-            if pa.types.is_dictionary(array.type):
-                array = array.dictionary_decode()
-            columns.append(array)
-        if pa.types.is_nested(columns[0].type) or pa.types.is_nested(columns[1].type):
-            return None
-        if columns[0].type != columns[1].type:
-            if not all(pa.types.is_string(c.type) or pa.types.is_large_string(c.type) for c in columns):
-                return None
-            columns[1] = columns[1].cast(columns[0].type)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return None
-    for array, which in zip(columns, ("source", "target"), strict=True):
+    for array, which in ((first, "source"), (second, "target")):
         missing = pc.is_null(array, nan_is_null=pa.types.is_floating(array.type))
         if pc.any(missing).as_py():
             e = pc.index(missing, True).as_py()
             raise InputError(f"the name of the {which} of edge {e} is missing; every edge needs both ends")
-    both = pa.concat_arrays(columns).dictionary_encode()
+    both = pa.concat_arrays([first, second]).dictionary_encode()
     # not to_numpy, which loads pandas
     codes = np.from_dlpack(both.indices).astype(np.int64)
     return both.dictionary.to_pylist(), np.ascontiguousarray(codes.reshape(2, -1).T)

@@ -20,6 +20,7 @@ class PriorTable:
     n_states: Ints  # [n]
     log_rows: Floats  # [sum of n_states] nats, row after row
     state_names: tuple[Hashable, ...] | None  # the columns of a data frame
+    notes: tuple[str, ...] = ()  # what was taken by guess
 
     def __len__(self) -> int:
         return len(self.n_states)
