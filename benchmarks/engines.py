@@ -126,7 +126,7 @@ def run_for(sampler, seconds):
     n_draws, start = 64, time.process_time()
     sampler.advance(1)
     while (gone := time.process_time() - start) < seconds:
-        done = sampler.chains[0].n_draws
+        done = sampler.streams[0].n_draws
         n_draws = max(done + 1, int(done * min(2.0, seconds / max(gone, 1e-6))))
         sampler.advance(min(n_draws, done + max(1, int(done * 0.5))))
     return time.process_time() - start
@@ -156,9 +156,8 @@ def second_rows(folder, name, n_targets):
         sizes.append((game.ball.n_variables, game.ball.n_edges))
         if sampler.core.members.size > 1:
             alone = Sampler(game, random_state=0, n_jobs=1)
-            for chain in alone.chains:
-                chain.tally[0][2] = chain.refresh_every = NEVER
-            alone.n_steps = max(1, len(alone.core.ends))
+            for stream in alone.streams:
+                stream.chain.state.pace[:] = max(1, len(alone.core.ends)), NEVER, NEVER
             run_for(alone, 1.0)
             swaps.append(share_of_largest(alone) / max(ours[-1], 1e-12))
     worst, wanted = 100 * float(np.quantile(ours, 0.95)), WANTED.get(name)

@@ -32,7 +32,8 @@ from _from_scratch import walk_binary, walk_general
 from tests.oracles import subtrees
 
 import keyplayers as kp
-from keyplayers.graphshapley.engines.enumeration import _Search, enumerate_coalitions
+from keyplayers.graphshapley.engines.enumeration import enumerate_coalitions
+from keyplayers.graphshapley.engines.search import Search
 from keyplayers.graphshapley.game.game import Game
 from keyplayers.graphshapley.game.worth import direction_worth, make_worth
 
@@ -71,7 +72,7 @@ def make_game(edges, n_states):
 def from_scratch(game, n_coalitions):
     """The rival, as a function without arguments that gives values and probabilistic parts."""
     field = game.ball.field
-    tape = _Search.of(field, 2 * n_coalitions).advance(n_coalitions)
+    tape = Search(field, 2 * n_coalitions).advance(n_coalitions)
     k = field.uniform_n_states
     tables = np.exp(field.log_potentials).reshape(-1, k, k)
     slots = field.slots

@@ -7,9 +7,10 @@ import pytest
 from numpy.polynomial import Polynomial
 
 import keyplayers as kp
-from keyplayers.graphshapley.engines import convolution
+from keyplayers.graphshapley.engines import derivatives
 from keyplayers.graphshapley.engines.convolution import convolve_game, why_not
 from keyplayers.graphshapley.engines.enumeration import enumerate_coalitions
+from keyplayers.graphshapley.game.worths import logistic
 from tests.oracles import hubs
 
 from .balls import WORTHS, make_game, odds, random_field, random_game
@@ -157,14 +158,14 @@ def test_bounds_of_derivatives_are_bounds():
     p = np.linspace(0.0, 1.0, 200_001)[1:-1]
     log_odds = np.log(p / (1 - p))
     derivative = Polynomial([0, 1])
-    for bound in convolution._LOGISTIC:
+    for bound in logistic.DERIVATIVES:
         derivative = derivative.deriv() * Polynomial([0, 1, -1])
         values = np.abs(derivative(p))
         assert bound * 0.999 < values.max() <= bound
-        assert (values * np.abs(log_odds)).max() <= convolution._LOGISTIC_REACH * values.max()
+        assert (values * np.abs(log_odds)).max() <= logistic.REACH * values.max()
 
 
 def test_composed_derivatives_are_those_of_a_known_composition():
     """exp(exp(x)) at 0 has the Bell numbers times e as derivatives."""
-    bounds = convolution._compose(np.full(6, np.e), np.ones(6))
+    bounds = derivatives.compose(np.full(6, np.e), np.ones(6))
     np.testing.assert_allclose(bounds, np.e * np.array([1, 2, 5, 15, 52, 203]))

@@ -5,8 +5,9 @@ import pytest
 
 import keyplayers as kp
 from keyplayers._base.progress import Deadline, TimeIsUp
-from keyplayers.graphshapley.engines import enumeration
-from keyplayers.graphshapley.engines.enumeration import count_coalitions
+from keyplayers.graphshapley.engines import enumeration, search, sweeps
+from keyplayers.graphshapley.engines.search import count_coalitions
+from keyplayers.graphshapley.game.slots import silent_slots
 from keyplayers.mrf.balls import ball
 from tests.oracles import subtrees
 from tests.random_fields import PlainField, random_plain_field
@@ -119,10 +120,10 @@ def test_binary_general_and_logarithmic_kernels_agree(seed, monkeypatch):
         explainer = kp.GraphShapley(field.mrf, radius=None, worth=worth, beliefs=kp.exact_marginals(field.mrf))
         fast = explainer.explain(target)
         with monkeypatch.context() as patch:
-            patch.setattr(enumeration, "MAX_LINEAR_RANGE", -1.0)
-            patch.setattr(enumeration, "local_log_range", lambda field: np.inf)
+            patch.setattr(sweeps, "MAX_LINEAR_RANGE", -1.0)
+            patch.setattr(sweeps, "local_log_range", lambda field: np.inf)
             slow = explainer.explain(target)
-            patch.setattr(enumeration, "log_range", lambda field: -2.0)
+            patch.setattr(sweeps, "log_range", lambda field: -2.0)
             patch.setattr(kp.MarkovRandomField, "uniform_n_states", None)
             general = explainer.explain(target)
         for other in (slow, general):
@@ -152,7 +153,7 @@ def test_one_long_chain_of_hard_couplings_keeps_its_logarithms():
     n = 60
     coupling = np.array([[0.0, -30.0], [-30.0, -60.0]])
     mrf = kp.MarkovRandomField.from_edges([(i, i + 1) for i in range(n)], log_potential=coupling)
-    assert enumeration.log_range(ball(mrf, 0, None).field) > enumeration.MAX_LINEAR_RANGE
+    assert sweeps.log_range(ball(mrf, 0, None).field) > sweeps.MAX_LINEAR_RANGE
     found = kp.GraphShapley(mrf, radius=None, worth="log_odds", state=1, keep_coalitions=True).explain(0)
     # every message is (1 + e^-30 r, e^-30 + e^-60 r): log-odds -30 exactly, whatever stands behind
     for _, worth in found.coalitions():
@@ -166,11 +167,11 @@ def test_deep_coalitions_are_rescaled_and_agree_with_logarithms(monkeypatch):
     couplings = [rng.normal(0, 3, (2, 2)) for _ in edges]
     mrf = kp.MarkovRandomField.from_edges(edges, rng.random((n + 4, 2)) + 0.01, log_potential=couplings)
     field = ball(mrf, 0, None).field
-    assert enumeration.log_range(field) > enumeration.MAX_LINEAR_RANGE > enumeration.local_log_range(field)
+    assert sweeps.log_range(field) > sweeps.MAX_LINEAR_RANGE > sweeps.local_log_range(field)
     explainer = kp.GraphShapley(mrf, radius=None)
     fast = explainer.explain(0)
     assert fast.n_evaluations == (n + 1) * 4 - 1
-    monkeypatch.setattr(enumeration, "local_log_range", lambda field: np.inf)
+    monkeypatch.setattr(sweeps, "local_log_range", lambda field: np.inf)
     slow = explainer.explain(0)
     for part in ("values", "probabilistic", "direction"):
         np.testing.assert_allclose(getattr(fast, part), getattr(slow, part), rtol=1e-9, atol=1e-12)
@@ -216,7 +217,7 @@ def test_leaves_whose_split_is_their_omission(seed, n_states, cyclic):
     potentials = [lopsided if e in (1, 3) else agree for e in range(len(edges))]
     flipped = [pair[::-1] if e == 3 else pair for e, pair in enumerate(edges)]
     field = PlainField(priors, flipped, potentials)
-    silent = enumeration.silent_slots(field.mrf)
+    silent = silent_slots(field.mrf)
     assert silent.any()
     assert not silent.all()
     beliefs = kp.exact_marginals(field.mrf)
@@ -246,7 +247,7 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     whole = explainer.explain(target)
     assert whole.n_evaluations > 200
     assert np.abs(whole.values).max() > 1e-3
-    monkeypatch.setattr(enumeration, "_BLOCK_MOVES", 7)
+    monkeypatch.setattr(enumeration, "BLOCK_MOVES", 7)
     assert explainer.explain(target).to_dict() == whole.to_dict()
 
 
@@ -271,7 +272,7 @@ class StopAfter:
 
 
 def test_progress_adds_up(monkeypatch):
-    monkeypatch.setattr(enumeration, "_BLOCK_MOVES", 100)
+    monkeypatch.setattr(enumeration, "BLOCK_MOVES", 100)
     progress = StopAfter(10**9)
     kp.GraphShapley(kp.star_field(10)).explain(0, progress=progress)
     assert progress.total == progress.told == 2**10 - 1
@@ -279,7 +280,7 @@ def test_progress_adds_up(monkeypatch):
 
 @pytest.mark.parametrize("cyclic", [False, True])
 def test_an_interrupt_gives_the_coalitions_seen_so_far(monkeypatch, cyclic):
-    monkeypatch.setattr(enumeration, "_BLOCK_MOVES", 50)
+    monkeypatch.setattr(enumeration, "BLOCK_MOVES", 50)
     edges = [(0, v) for v in range(1, 9)] + ([(1, 2), (3, 4)] if cyclic else [])
     rng = np.random.default_rng(0)
     priors = (rng.random((9, 2)) + 0.1).tolist()
@@ -346,7 +347,7 @@ def test_beliefs_that_contradict_the_coalitions_are_refused():
 def test_counting_hears_a_deadline(monkeypatch):
     complete = kp.MarkovRandomField.from_edges([(a, b) for b in range(12) for a in range(b)], homophily=0.7)
     around = ball(complete, 0, 1)
-    monkeypatch.setattr(enumeration, "_COUNTED_AT_ONCE", 1000)
+    monkeypatch.setattr(search, "_COUNTED_AT_ONCE", 1000)
     rounds = 0
 
     def stopped():
@@ -368,6 +369,7 @@ def test_a_budget_beyond_counting_starts_at_once_and_ends_partial(monkeypatch):
         [(a, b) for b in range(9) for a in range(b)], np.random.default_rng(0).random((9, 2)), homophily=0.7
     )
     around = ball(complete, 0, 1)
+    monkeypatch.setattr(search, "MAX_COUNTED", 1000)
     monkeypatch.setattr(enumeration, "MAX_COUNTED", 1000)
     assert count_coalitions(around, 10**15) == 1001
     explainer = kp.GraphShapley(complete, radius=1, method="enumeration", max_evals=200_000)

@@ -6,7 +6,7 @@ from scipy import stats
 
 import keyplayers as kp
 from keyplayers._base.progress import Silent
-from keyplayers.graphshapley.engines import sampling
+from keyplayers.graphshapley.engines import _chain_kernels, estimates, rehanging, sampling
 from keyplayers.graphshapley.engines.enumeration import enumerate_coalitions
 from keyplayers.graphshapley.engines.sampling import Sampler, sample_game
 
@@ -51,7 +51,7 @@ def test_calibration_over_seeds(monkeypatch):
         largest = np.argsort(-np.abs(reference))[:10]
         for seed in range(200):
             # with and without averages over ways into the target
-            monkeypatch.setattr(sampling, "_ROOM_PER_WAY", seed % 2 * 1000)
+            monkeypatch.setattr(rehanging, "_ROOM_PER_WAY", seed % 2 * 1000)
             sampler = Sampler(game, random_state=seed, n_jobs=1)
             sampler.advance(128)
             estimate = sampler.estimate()
@@ -92,18 +92,18 @@ def test_uniform_law_of_the_chain(refreshed):
     """Edge steps alone, and with fresh spanning trees, visit every subtree of a small core equally often."""
     game = random_game(np.random.default_rng(3), 5, 3)
     sampler = Sampler(game, random_state=0, n_jobs=1)
-    chain, core = sampler.chains[0], tuple(sampler.core)
+    chain, core = sampler.streams[0].chain, sampler.core
     exact = enumerate_coalitions(game, max_evals=10**6, keep_table=True)
     counts = {}
     n_draws = 40_000
     for _ in range(n_draws):
-        sampling.kernels.edge_steps(12, chain.rng, core, chain.state)
+        _chain_kernels.metropolis_steps(12, chain.rng, core, chain.state)
         if refreshed:
-            sampling.kernels.refresh(chain.rng, core, chain.state)
-        slots = chain.state[0][chain.state[1]]
-        tree = frozenset(frozenset((s, sampler.core.reverse[s])) for s in slots[slots >= 0].tolist())
+            _chain_kernels.resample_spanning_tree(chain.rng, core, chain.state)
+        slots = chain.state.up_slots[chain.state.inside]
+        tree = frozenset(frozenset((s, core.reverse[s])) for s in slots[slots >= 0].tolist())
         counts[tree] = counts.get(tree, 0) + 1
-    assert not sampler.core.log_weights.any()
+    assert not core.log_weights.any()
     assert len(counts) == exact.n_coalitions + 1  # the target alone is a state of the chain
     expected = n_draws / len(counts)
     statistic = sum((count - expected) ** 2 / expected for count in counts.values())
@@ -212,7 +212,7 @@ def test_chains_that_disagree_are_marked():
 
     def estimate():
         squares, magnitudes = (sums**2).sum(axis=0), np.abs(sums).sum(axis=0)
-        return sampling.ratio_estimate(sums, visits, squares=squares, magnitudes=magnitudes, **common)
+        return estimates.ratio_estimate(sums, visits, squares=squares, magnitudes=magnitudes, **common)
 
     together = estimate()
     assert together.chains_agree
@@ -226,7 +226,7 @@ def test_chains_that_disagree_are_marked():
 
 def test_neighbours_weigh_right_whatever_their_edges_say(monkeypatch):
     """Gains are averaged over edges to the target that were not drawn: these may speak where it is mute."""
-    monkeypatch.setattr(sampling, "_ROOM_PER_WAY", 0)
+    monkeypatch.setattr(rehanging, "_ROOM_PER_WAY", 0)
     rng = np.random.default_rng(11)
     mute = [[2.0, 1.0], [1.0, 2.0]]  # to a uniform sender
     edges = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 4), (1, 4), (1, 5)])

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keyplayers as kp
-from keyplayers.graphshapley.engines import _enumeration_kernels as kernels
-from keyplayers.graphshapley.game.worth import LOG_ODDS, direction_worth, make_worth, replaces_zero, worth_of
+from keyplayers.graphshapley.game.beliefs import Beliefs
+from keyplayers.graphshapley.game.worth import direction_worth, make_worth, price, replaces_zero, worth_of
 from tests.oracles import subtrees
 
 log_weights = st.lists(st.floats(-30, 30), min_size=2, max_size=5)
@@ -81,28 +81,27 @@ def test_zeros_that_matter_are_told():
 
 
 @settings(deadline=None)
-@given(st.floats(-300, 300), st.floats(-300, 300), st.sampled_from(KINDS), st.integers(0, 1))
-def test_the_compiled_twin_for_two_states(odds_b, odds_q, kind, state):
-    log_b = -np.logaddexp(0, [odds_b, -odds_b])
-    log_q = -np.logaddexp(0, [odds_q, -odds_q])
-    worth = make_worth(kind, log_b, (0, 1), state=state)
-    minor = int(np.argmin(log_b))
-    found = kernels.binary_worth(
-        *np.exp(log_q - log_q.max()),
-        worth.code,
-        worth.state,
-        minor,
-        np.exp(log_b[minor]),
-        log_b[minor] - log_b[1 - minor],
-    )
-    assert found == pytest.approx(worth_of(worth, log_q[None])[0], rel=1e-9, abs=1e-15)
+@given(log_weights, st.sampled_from(KINDS), st.integers(0, 1))
+def test_weights_and_logarithms_are_priced_alike(logs, kind, state):
+    log_b, log_q = normalised(logs[::-1]), np.array([logs])
+    worth = make_worth(kind, log_b, range(len(logs)), state=state)
+    probabilities = Beliefs.from_probabilities(np.exp(log_q - np.logaddexp.reduce(log_q, axis=1)))
+    assert price(worth, probabilities)[0] == pytest.approx(worth_of(worth, log_q)[0], rel=1e-9, abs=1e-13)
+
+
+def test_all_states_excluded_are_worth_nan():
+    worth = make_worth("symmetric_kl", np.log([0.2, 0.3, 0.5]), "abc")
+    probabilities = np.array([[np.nan, np.nan, np.nan], [0.0, 1.0, 0.0]])
+    logs = np.array([[-inf, -inf, -inf], [-inf, 3.0, -inf]])
+    for beliefs in (Beliefs.from_probabilities(probabilities), Beliefs.from_logs(logs)):
+        assert np.isnan(price(worth, beliefs)).tolist() == [True, False]
 
 
 def test_direction_and_the_most_believed_state():
-    assert direction_worth(np.log([0.5, 0.5]), "ab").state == 0  # ties to the lowest index
-    assert direction_worth(np.log([0.2, 0.8]), "ab").code == LOG_ODDS
+    assert direction_worth(np.log([0.5, 0.5]), "ab").states == (0,)  # ties to the lowest index
+    assert direction_worth(np.log([0.2, 0.8]), "ab").name == "log_odds"
     assert direction_worth(np.log([0.2, 0.5, 0.3]), "abc").unit == "probability"
-    assert make_worth("probability", np.log([0.2, 0.5, 0.3]), "abc").state == 1
+    assert make_worth("probability", np.log([0.2, 0.5, 0.3]), "abc").states == (1,)
 
 
 def test_unknown_worths_are_named():

@@ -59,7 +59,11 @@ def random_walk_games(seed, n_games, max_subtrees=400, **kinds):
         assert state.belief(0) == pytest.approx(belief, abs=1e-9)
         ours = walk_tree(mrf, 0, radius, None if cut else BoundaryMessages.of(state))
         worth, direction = _worths(WORTHS[made % 5], np.log(np.maximum(belief, 1e-300)), mrf)
-        named = worth.name if worth.name != "contrast" else "log_odds", None, (1, 0) if worth.rival >= 0 else None
+        named = (
+            worth.name if worth.name != "contrast" else "log_odds",
+            None,
+            (1, 0) if worth.question.rival >= 0 else None,
+        )
         law = ("uniform", "shapley", "efficient")[made // 5 % 3]
         yield ours, worth, direction, law, walks.explain(theirs, belief, named, law=law)[0]
         made += 1

@@ -261,8 +261,8 @@ def ball(
     quiet: Quiet = False,
 ) -> None:
     """Measure the ball around a variable: how large is the question who made its belief?"""
-    from ..graphshapley.engines.choose import MAX_ENUMERATED
-    from ..graphshapley.engines.enumeration import count_coalitions
+    from ..graphshapley.engines.registry import MAX_ENUMERATED
+    from ..graphshapley.engines.search import count_coalitions
     from ..mrf.balls import ball as find_ball
 
     check_output(output, *TABLES)

@@ -27,7 +27,8 @@ from ..mrf.inference.beliefs import BeliefState
 from ..mrf.inference.exact import exact_marginals
 from ..mrf.inference.propagation import belief_propagation
 from .codec import make_sentence, show_probability
-from .engines.choose import METHODS, Request, choose_engine
+from .engines.choose import choose_engine
+from .engines.registry import Request, methods
 from .game.game import EngineResult, Game, Inference, SubtreeGame
 from .game.paths import best_paths
 from .game.symmetry import player_groups
@@ -116,8 +117,8 @@ class GraphShapley:
     ) -> None:
         if not isinstance(mrf, MarkovRandomField):
             raise InputError(f"GraphShapley explains a MarkovRandomField, got {type(mrf).__name__}")
-        if method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        if method not in methods():
+            raise InputError(f"method must be one of {', '.join(methods())}, got {method!r}")
         if max_evals is not None and max_evals < 1:
             raise InputError(f"max_evals must be at least 1, got {max_evals}")
         if std_error_goal is not None and not std_error_goal > 0:
@@ -270,13 +271,13 @@ class GraphShapley:
             belief=np.exp(worth.log_belief),
             log_belief=worth.log_belief,
             worth=worth.name,
-            worth_states=tuple(states[s] for s in (worth.state, worth.rival) if s >= 0),
+            worth_states=tuple(states[s] for s in worth.states),
             unit=worth.unit,
             probabilistic=result.probabilistic[order],
             topological=result.topological[order],
             direction=result.direction[order],
             direction_unit=game.direction.unit,
-            direction_state=states[game.direction.state],
+            direction_state=states[game.direction.question.state],
             error_bounds=result.error_bounds[order],
             distances=around.distances[1:][order],
             paths=tuple(tuple(names[v] for v in paths[i]) for i in order),
@@ -461,7 +462,7 @@ def _worth_at(worth: Worth, log_belief: Floats) -> float:
 def _is_saturated(result: EngineResult, game: Game, log_ball: Floats | None) -> bool:
     """Whether the worth hides what coalitions do: it hardly varies though they move the target's log-odds."""
     worth = game.worth
-    if worth.name in ("log_odds", "contrast") or not result.n_evaluations:
+    if not worth.kind.saturates or not result.n_evaluations:
         return False
     alone = _log_prior(game.ball)
     # a single coalition can only be compared with the target alone

@@ -5,15 +5,12 @@ One draw decides for every copy whether it is there, given its parent. Given tha
 other decisions stay as they are: so one sweep up and one down give every copy a contribution in every draw.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._base.compiled import kernel
 
-SYMMETRIC_KL, NEG_CROSS_ENTROPY, LOG_ODDS, PROBABILITY, CONTRAST = range(5)
-LOG_ZERO = -700.0
 UNIFORM, SHAPLEY, EFFICIENT = range(3)
 
 
@@ -33,23 +30,13 @@ class Forest(NamedTuple):
     chances: np.ndarray  # [T] that a copy is there, given its parent; ignored where q is drawn
 
 
-class Question(NamedTuple):
-    """Two worths of the target's belief, see worth.py."""
+class Asked(NamedTuple):
+    """Beliefs to be priced, of D draws and each copy but the target's."""
 
-    codes: np.ndarray  # [2]
-    states: np.ndarray  # [2]
-    rivals: np.ndarray  # [2]
-    log_belief: np.ndarray  # [K]
-
-
-class Tally(NamedTuple):
-    """Sums over draws, one entry per player."""
-
-    values: np.ndarray
-    squares: np.ndarray  # of a draw's value
-    probabilistic: np.ndarray
-    directions: np.ndarray
-    lowest: np.ndarray  # [2] smallest and largest worth seen
+    whole: np.ndarray  # [D, T-1, K_0] the way to the copy being there
+    flattened: np.ndarray  # [D, T-1, K_0] ... its prior uniform
+    without: np.ndarray  # [D, T-1, K_0] ... without the copy
+    q: np.ndarray  # [D] the chance that was drawn; 1 where it weighs nothing
 
 
 class Work(NamedTuple):
@@ -60,7 +47,6 @@ class Work(NamedTuple):
     sent: np.ndarray  # [T, K] to the parent
     ways: np.ndarray  # [inner, K, K] the target's weights, given those of a copy and the way to it
     before: np.ndarray  # [largest number of children, K]
-    drawn: np.ndarray  # [n] a draw's value per player
 
 
 @kernel
@@ -75,57 +61,16 @@ def scale(weights, n):
 
 
 @kernel
-def log_or_floor(x):
-    """log x, LOG_ZERO for an exact zero."""
-    return math.log(x) if x > 0.0 else LOG_ZERO
-
-
-@kernel
-def worth_at(code, state, rival, log_belief, weights):
-    """A worth of the belief with these weights; the twin of worth.worth_of."""
-    n = log_belief.shape[0]
-    total = 0.0
-    for x in range(n):
-        total += weights[x]
-    if code == PROBABILITY:
-        return weights[state] / total
-    if code == CONTRAST:
-        return log_or_floor(weights[state] / total) - log_or_floor(weights[rival] / total)
-    if code == LOG_ODDS:
-        rest = 0.0
-        for x in range(n):
-            if x != state:
-                rest += weights[x]
-        return log_or_floor(weights[state] / total) - log_or_floor(rest / total)
-    worth = 0.0
-    for x in range(n):
-        q, b = log_or_floor(weights[x] / total), log_belief[x]
-        if code == NEG_CROSS_ENTROPY:
-            worth += math.exp(b) * q
-            continue
-        if weights[x] > 0.0 and b > -np.inf:
-            worth += math.exp(max(b, q)) * math.expm1(-abs(b - q)) * abs(b - q)
-        elif weights[x] > 0.0:
-            worth -= weights[x] / total * abs(LOG_ZERO - q)
-        else:
-            worth -= math.exp(b) * abs(max(b, LOG_ZERO) - LOG_ZERO)
-    return worth
-
-
-@kernel
-def draw(n_draws, law, rng, forest, question, tally, work):
-    """Draw subtrees and add up every player's contributions. Writes: tally, work."""
+def draw(n_draws, law, rng, forest, asked, work):
+    """Draw subtrees and line up the beliefs by which every copy is judged. Writes: asked, work."""
     n_copies = forest.inner.shape[0]
-    for _ in range(n_draws):
+    for d in range(n_draws):
         q = rng.random() if law != UNIFORM else 0.0
         for t in range(1, n_copies):
             work.present[t] = rng.random() < (q if law != UNIFORM else forest.chances[t])
         up_sweep(forest, work)
-        work.drawn[:] = 0.0
-        down_sweep(q if law == EFFICIENT else 1.0, forest, question, tally, work)
-        for i in range(work.drawn.shape[0]):
-            tally.values[i] += work.drawn[i]
-            tally.squares[i] += work.drawn[i] * work.drawn[i]
+        asked.q[d] = q if law == EFFICIENT else 1.0
+        down_sweep(d, forest, asked, work)
 
 
 @kernel
@@ -152,8 +97,8 @@ def up_sweep(forest, work):
 
 
 @kernel
-def down_sweep(q, forest, question, tally, work):
-    """Contributions of all copies, the way to each being there. Writes: tally, work."""
+def down_sweep(d, forest, asked, work):
+    """Beliefs with and without all copies, the way to each being there. Writes: asked, work."""
     n_target = forest.n_states[0]
     rest, after = np.empty(work.sent.shape[1]), np.empty(work.sent.shape[1])
     way = np.empty((n_target, work.sent.shape[1]))
@@ -172,7 +117,7 @@ def down_sweep(q, forest, question, tally, work):
             lead_on(work.ways[forest.inner[v]], rest, n, a, forest, way)
             if forest.inner[a] >= 0:
                 work.ways[forest.inner[a], :n_target] = way
-            contribute(q, a, way, rest, forest, question, tally, work)
+            ask(d, a, way, rest, forest, asked, work)
             if work.present[a]:
                 for x in range(n):
                     after[x] *= work.sent[a, x]
@@ -209,25 +154,28 @@ def lead_on(way_in, rest, n, a, forest, way):
 
 
 @kernel
-def contribute(q, a, way, rest, forest, question, tally, work):
-    """What copy a adds. Writes: tally, work.drawn."""
-    n_target, v = way.shape[0], forest.parents[a]
-    whole, split, without = np.zeros(n_target), np.zeros(n_target), np.zeros(n_target)
+def ask(d, a, way, rest, forest, asked, work):
+    """What is believed with copy a, with its prior uniform and without it. Writes: asked."""
+    v = forest.parents[a]
     way_in = work.ways[forest.inner[v]]
-    for x0 in range(n_target):
+    whole, flattened, without = asked.whole[d, a - 1], asked.flattened[d, a - 1], asked.without[d, a - 1]
+    for x0 in range(way.shape[0]):
+        whole[x0], flattened[x0], without[x0] = 0.0, 0.0, 0.0
         for x in range(forest.n_states[a]):
             whole[x0] += way[x0, x] * forest.own[a, x] * work.gathered[a, x]
-            split[x0] += way[x0, x] * forest.flat[a, x] * work.gathered[a, x]
+            flattened[x0] += way[x0, x] * forest.flat[a, x] * work.gathered[a, x]
         for y in range(forest.n_states[v]):
             without[x0] += way_in[x0, y] * rest[y]
-    weight = q ** (forest.depths[a] - 1)
-    i = forest.players[a]
-    belief = question.log_belief
-    code, state, rival = question.codes[0], question.states[0], question.rivals[0]
-    high = worth_at(code, state, rival, belief, whole)
-    work.drawn[i] += weight * (high - worth_at(code, state, rival, belief, without))
-    tally.probabilistic[i] += weight * (high - worth_at(code, state, rival, belief, split))
-    tally.lowest[0], tally.lowest[1] = min(tally.lowest[0], high), max(tally.lowest[1], high)
-    code, state, rival = question.codes[1], question.states[1], question.rivals[1]
-    turned = worth_at(code, state, rival, belief, whole) - worth_at(code, state, rival, belief, without)
-    tally.directions[i] += weight * turned
+    normalise(whole)
+    normalise(flattened)
+    normalise(without)
+
+
+@kernel
+def normalise(weights):
+    """Divide by the sum. Writes: weights."""
+    total = 0.0
+    for x in range(weights.shape[0]):
+        total += weights[x]
+    for x in range(weights.shape[0]):
+        weights[x] /= total

@@ -14,7 +14,7 @@ the result is proven, not estimated. Two points and second differences would nee
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import ceil, comb
+from math import ceil
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from ...errors import InputError
 from ..game.game import EngineResult, Game
 from ..game.packing import PackedField, pack_field
 from ..game.symmetry import Branches, equal_players, find_branches
-from ..game.worth import CONTRAST, LOG_ODDS, LOG_ZERO, NEG_CROSS_ENTROPY, SYMMETRIC_KL, Worth, worth_of
+from ..game.worth import worth_of
+from .derivatives import compose, message_derivatives, worth_derivatives
 from .grids import (
     MARGIN,
     POINTS,
@@ -45,14 +46,10 @@ from .grids import (
 TOLERANCE = 1e-6
 # Grid steps stay between these: the upper one keeps a worth's shape visible, the lower one memory in bounds.
 _STEPS = (1e-3, 0.25)
-# Bounds on the absolute derivatives 1 .. 6 of the logistic function.
-_LOGISTIC = np.array([0.25, 0.0962251, 0.125, 0.127684, 0.25, 0.408328])
 # Points on the grids of all messages together that are too many (each takes some 40 bytes on the way), at the
 # step that usually results.
 _MAX_POINTS = 3e7
 _USUAL_STEP = 0.03
-# sup |p^(k)(l) l| is at most this times sup |p^(k)(l)|, p being the logistic function: far out it is flat.
-_LOGISTIC_REACH = 1.7
 # Rounding of a value, in units of the largest worth.
 _ROUNDING = 1e-13
 
@@ -94,6 +91,8 @@ def convolve_game(game: Game, *, tolerance: float = TOLERANCE, progress: Progres
 def why_not(game: Game) -> str:
     """What keeps the engine from this game; empty where nothing does."""
     mrf = game.ball.field
+    if game.worth.kind.derivatives is None:
+        return f"the worth {game.worth.name!r} has no bounds on its derivatives"
     if not game.ball.is_tree:
         return f"the ball has {game.ball.n_cycles:,} cycles"
     if mrf.uniform_n_states != 2:
@@ -167,11 +166,11 @@ class _Tree:
 
     def choose_steps(self, tolerance: float) -> None:
         """Bound the derivatives of all value functions, then give each sum of messages its grid step."""
-        self.nodes[0].derivatives = _worth_derivatives(self.game.worth)
+        self.nodes[0].derivatives = worth_derivatives(self.game.worth)
         for node in self.nodes[1:]:
             if node.is_leaf:
                 continue  # receives nothing, so nothing is shared out there
-            node.derivatives = _compose(self.nodes[node.parent].derivatives, _message_derivatives(node.log_psi))
+            node.derivatives = compose(self.nodes[node.parent].derivatives, message_derivatives(node.log_psi))
         worst: dict[int, float] = {}
         for node in self.nodes:
             if not node.is_leaf:
@@ -420,40 +419,3 @@ def _messages(log_odds: Floats, log_psi: Floats) -> Floats:
 def _n_shares(node: _Node) -> int:
     """How often messages of the node's variables are shared out: once for all equal leaves of one parent."""
     return ceil(node.count / node.multiplicity) if node.is_leaf else node.count
-
-
-def _worth_derivatives(worth: Worth) -> Floats:
-    """[6] bounds on the absolute derivatives of the worth by the target's log-odds, from its closed form."""
-    if worth.code in (LOG_ODDS, CONTRAST):
-        return np.array([1.0, 0, 0, 0, 0, 0])
-    if worth.code == NEG_CROSS_ENTROPY:
-        return np.concatenate([[1.0], _LOGISTIC[:5]])
-    if worth.code != SYMMETRIC_KL:
-        return _LOGISTIC.copy()
-    # -(p - q)(l - l0): derivative k is -(p^(k) (l - l0) + k p^(k-1)), for k = 1 with p - q in place of p^(0)
-    logs = np.where(np.isneginf(worth.log_belief), LOG_ZERO, worth.log_belief)
-    apart = abs(float(logs[1] - logs[0])) + _LOGISTIC_REACH
-    k = np.arange(2, 7)
-    return np.concatenate([[_LOGISTIC[0] * apart + 1.0], _LOGISTIC[1:] * apart + k * _LOGISTIC[:5]])
-
-
-def _message_derivatives(log_psi: Floats | None) -> Floats:
-    """[6] bounds on the absolute derivatives of a message by its sender's log-odds.
-
-    The message is the difference of two softplus functions, shifted against each other by d.
-    """
-    assert log_psi is not None
-    d = abs(float(log_psi[1, 1] - log_psi[0, 1] - log_psi[1, 0] + log_psi[0, 0]))
-    higher = np.minimum(2.0 * _LOGISTIC[:5], d * _LOGISTIC[1:])
-    return np.concatenate([[np.tanh(d / 4.0)], higher])
-
-
-def _compose(outer: Floats, inner: Floats) -> Floats:
-    """[6] bounds on the derivatives of g∘f from those of g and f (Faà di Bruno)."""
-    bell = np.zeros((7, 7))  # partial Bell polynomials
-    bell[0, 0] = 1.0
-    for n in range(1, 7):
-        for k in range(1, n + 1):
-            bell[n, k] = sum(comb(n - 1, i - 1) * inner[i - 1] * bell[n - i, k - 1] for i in range(1, n - k + 2))
-    composed: Floats = bell[1:, 1:] @ outer
-    return composed

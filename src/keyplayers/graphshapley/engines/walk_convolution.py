@@ -29,7 +29,7 @@ from ...errors import InputError
 from ..game.walk_tree import WalkTree
 from ..game.worth import Worth, worth_of
 from . import _walk_kernels as kernels
-from .convolution import _compose, _message_derivatives, _worth_derivatives
+from .derivatives import compose, message_derivatives, worth_derivatives
 from .grids import POINTS, SHARE_ERROR
 
 LAWS = ("uniform", "shapley", "efficient")
@@ -96,7 +96,7 @@ def convolve_walks(
         raise InputError(f"convolution cannot be used: {reason}")
     if law not in LAWS:
         raise InputError(f"law must be one of {', '.join(LAWS)}, got {law!r}")
-    same = (worth.code, worth.state) == (direction.code, direction.state)
+    same = (worth.kind, worth.states) == (direction.kind, direction.states)
     engine = _Engine(tree, (worth,) if same else (worth, direction), tolerance)
     if law == "uniform":
         log_n = tree.log_subtrees
@@ -283,9 +283,9 @@ def _log_psi(tree: WalkTree) -> Floats:
 def _derivatives(worth: Worth, cross_ratio: float, n_levels: int) -> list[Floats]:
     """Per level [6] bounds on the derivatives of value functions; the strongest potential stands for all."""
     table = np.array([[0.0, 0.0], [0.0, cross_ratio]])
-    found = [_worth_derivatives(worth)]
+    found = [worth_derivatives(worth)]
     for _ in range(n_levels - 1):
-        found.append(_compose(found[-1], _message_derivatives(table)))
+        found.append(compose(found[-1], message_derivatives(table)))
     return found
 
 

@@ -14,8 +14,9 @@ from ..._base.arrays import Floats, Ints
 from ..._base.seeding import RandomState, generator
 from ...errors import InputError
 from ...mrf.field import MarkovRandomField
+from ..game.beliefs import PRICED_AT_ONCE, Beliefs
 from ..game.walk_tree import WalkTree
-from ..game.worth import Worth
+from ..game.worth import Worth, price
 from . import _walk_sampling_kernels as kernels
 from .walk_convolution import LAWS
 
@@ -70,44 +71,83 @@ def sample_walks(
         raise InputError(f"max_draws must be at least 2, got {max_draws}")
     rng = generator(random_state)
     players, forest = _pack(tree)
-    question = kernels.Question(
-        np.array([worth.code, direction.code]),
-        np.array([worth.state, direction.state]),
-        np.array([worth.rival, direction.rival]),
-        worth.log_belief,
-    )
-    n = len(players)
-    tally = kernels.Tally(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.array([np.inf, -np.inf]))
-    work = _room(tree, forest, n)
-    done = 0
-    while done < (max_draws or _MAX_DRAWS):
-        block = min(_BLOCK, (max_draws or _MAX_DRAWS) - done)
-        kernels.draw(block, LAWS.index(law), rng, forest, question, tally, work)
-        done += block
-        if max_draws is None and _is_sure(tally, done):
+    tally = Tally.empty(len(players))
+    asked, work = _room(tree, forest)
+    most = max_draws or _MAX_DRAWS
+    while tally.n_draws < most:
+        until = min(tally.n_draws + _BLOCK, most)
+        while tally.n_draws < until:
+            block = min(len(asked.q), until - tally.n_draws)
+            kernels.draw(block, LAWS.index(law), rng, forest, asked, work)
+            tally.add(block, worth, direction, forest, asked)
+        if max_draws is None and _is_sure(tally):
             break
+    done = tally.n_draws
     return SampledValues(
         players,
-        tally.values / done,
-        _std_errors(tally, done),
-        tally.probabilistic / done,
-        tally.directions / done,
+        tally.sums[:, 0] / done,
+        tally.std_errors(),
+        tally.sums[:, 1] / done,
+        tally.sums[:, 2] / done,
         done,
-        float(tally.lowest[0]),
-        float(tally.lowest[1]),
+        *tally.extremes,
     )
 
 
-def _std_errors(tally: kernels.Tally, n_draws: int) -> Floats:
-    spread = np.maximum(tally.squares - tally.values**2 / n_draws, 0.0)
-    errors: Floats = np.sqrt(spread / (n_draws * (n_draws - 1)))
-    return errors
+@dataclass(eq=False)
+class Tally:
+    """Sums over draws, one entry per player."""
+
+    sums: Floats  # [n, 3] value, its probabilistic part, direction
+    squares: Floats  # [n] of a draw's value
+    n_draws: int = 0
+    extremes: tuple[float, float] = (np.inf, -np.inf)  # smallest and largest worth seen
+
+    @classmethod
+    def empty(cls, n: int) -> "Tally":
+        """Nothing seen yet."""
+        return cls(np.zeros((n, 3)), np.zeros(n))
+
+    def add(self, n: int, worth: Worth, direction: Worth, forest: kernels.Forest, asked: kernels.Asked) -> None:
+        """Add the contributions of all copies in n draws."""
+        whole, flattened, without = (
+            Beliefs.from_probabilities(found[:n].reshape(-1, found.shape[2]))
+            for found in (asked.whole, asked.flattened, asked.without)
+        )
+        worths = price(worth, whole)
+        low, high = self.extremes
+        self.extremes = float(worths.min(initial=low)), float(worths.max(initial=high))
+        weights = (asked.q[:n, None] ** (forest.depths[1:] - 1.0)).ravel()
+        for i, gains in enumerate(
+            (
+                worths - price(worth, without),
+                worths - price(worth, flattened),
+                price(direction, whole) - price(direction, without),
+            )
+        ):
+            drawn = self._per_player(n, weights * gains, forest.players[1:])
+            self.sums[:, i] += drawn.sum(axis=0)
+            if i == 0:
+                self.squares += (drawn**2).sum(axis=0)
+        self.n_draws += n
+
+    def _per_player(self, n: int, gains: Floats, players: Ints) -> Floats:
+        """[n, players] sums of gains over the copies of each."""
+        of_draw = (np.arange(n)[:, None] * len(self.squares) + players).ravel()
+        drawn = np.bincount(of_draw, gains, minlength=n * len(self.squares))
+        return np.asarray(drawn, dtype=np.float64).reshape(n, -1)
+
+    def std_errors(self) -> Floats:
+        """[n] of the mean over independent draws."""
+        spread = np.maximum(self.squares - self.sums[:, 0] ** 2 / self.n_draws, 0.0)
+        errors: Floats = np.sqrt(spread / (self.n_draws * (self.n_draws - 1)))
+        return errors
 
 
-def _is_sure(tally: kernels.Tally, n_draws: int) -> bool:
-    sizes = np.abs(tally.values) / n_draws
+def _is_sure(tally: Tally) -> bool:
+    sizes = np.abs(tally.sums[:, 0]) / tally.n_draws
     top = np.argsort(-sizes)[:_TOP]
-    return bool((_std_errors(tally, n_draws)[top] <= _GOAL * sizes.max(initial=0.0)).all())
+    return bool((tally.std_errors()[top] <= _GOAL * sizes.max(initial=0.0)).all())
 
 
 def _pack(tree: WalkTree) -> tuple[Ints, kernels.Forest]:
@@ -156,15 +196,18 @@ def _directed(mrf: MarkovRandomField, tables: Ints, k: int) -> Floats:
     return psi
 
 
-def _room(tree: WalkTree, forest: kernels.Forest, n_players: int) -> kernels.Work:
+def _room(tree: WalkTree, forest: kernels.Forest) -> tuple[kernels.Asked, kernels.Work]:
     n, k = forest.own.shape
-    n_inner = int(forest.inner.max()) + 1
+    n_target, n_inner = int(forest.n_states[0]), int(forest.inner.max()) + 1
     widest = max(1, int(np.diff(tree.children).max()))
-    return kernels.Work(
+    n_draws = min(_BLOCK, max(1, PRICED_AT_ONCE // n))
+    whole, flattened, without = (np.zeros((n_draws, n - 1, n_target)) for _ in range(3))
+    asked = kernels.Asked(whole, flattened, without, np.ones(n_draws))
+    work = kernels.Work(
         np.zeros(n, dtype=np.bool_),
         np.zeros((n, k)),
         np.zeros((n, k)),
         np.zeros((max(1, n_inner), k, k)),
         np.zeros((widest, k)),
-        np.zeros(n_players),
     )
+    return asked, work

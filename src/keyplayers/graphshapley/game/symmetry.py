@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._base.arrays import Bools, Floats, Ints
 from ...mrf.field import MarkovRandomField
-from ..engines._sampling_kernels import hang
+from ...mrf.pendant import log_subtree_weights, strip_leaves
 from .packing import PackedField, pack_field
 
 
@@ -15,7 +15,7 @@ class Branches(NamedTuple):
 
     order: Ints  # [F] dangling variables, each before the one it hangs on
     up_slots: Ints  # [n] slot by which each hangs on another, -1 for the rest
-    stays: Bools  # [n] whether a variable is part of the rest; the target always is
+    in_core: Bools  # [n] whether a variable is part of the rest; the target always is
     log_weights: Floats  # [n] log N(v), N(v) = Π_children (1 + N(child)): subtrees that hang at v
     kinds: Ints  # [n] equal where prior, potential upwards and branches behind are; -1 for the rest
 
@@ -23,20 +23,19 @@ class Branches(NamedTuple):
 def find_branches(field: MarkovRandomField, packed: PackedField) -> Branches:
     """The dangling trees of a ball, and which of them are isomorphic."""
     slots = field.slots
-    order, up_slots, stays = hang(slots.offsets, slots.neighbours)
+    trees = strip_leaves(slots.offsets, slots.neighbours, kept=0)
     priors = _prior_kinds(packed)
     tables = _table_kinds(packed)[slots.tables]
-    log_weights = np.zeros(field.n_variables)
     kinds = np.full(field.n_variables, -1, dtype=np.int64)
     behind: dict[int, list[int]] = {}
     known: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    for v in order.tolist():
-        parent = int(slots.neighbours[up_slots[v]])
-        log_weights[parent] += np.logaddexp(0.0, log_weights[v])
-        key = (int(priors[v]), int(tables[up_slots[v]]), tuple(sorted(behind.pop(v, ()))))
+    for v in trees.order.tolist():
+        parent = int(slots.neighbours[trees.up_slots[v]])
+        key = (int(priors[v]), int(tables[trees.up_slots[v]]), tuple(sorted(behind.pop(v, ()))))
         kinds[v] = known.setdefault(key, len(known))
         behind.setdefault(parent, []).append(int(kinds[v]))
-    return Branches(order, up_slots, stays, log_weights, kinds)
+    log_weights = log_subtree_weights(trees, slots.neighbours)
+    return Branches(trees.order, trees.up_slots, trees.in_core, log_weights, kinds)
 
 
 def equal_players(field: MarkovRandomField, packed: PackedField, branches: Branches) -> Ints:
@@ -54,11 +53,11 @@ def equal_players(field: MarkovRandomField, packed: PackedField, branches: Branc
     labels = np.full(n, -1, dtype=np.int64)
     labels[0] = 0
     twins: dict[tuple[int, tuple[int, ...], bytes], int] = {}
-    for v in np.flatnonzero(branches.stays).tolist():
+    for v in np.flatnonzero(branches.in_core).tolist():
         if v == 0:
             continue
         own = slice(int(slots.offsets[v]), int(slots.offsets[v + 1]))
-        rest = branches.stays[slots.neighbours[own]]
+        rest = branches.in_core[slots.neighbours[own]]
         ends = np.stack([slots.neighbours[own][rest], tables[own][rest]])
         ends = ends[:, np.argsort(ends[0])]
         key = (int(priors[v]), tuple(sorted(dangling.get(v, ()))), ends.tobytes())

@@ -1,58 +1,54 @@
-"""What a coalition is worth: a belief of the target against its belief in the whole field.
-
-Every kernel file carries its own compiled twin of `worth_of` (a cached kernel must not call into another
-file); the tests hold the twins to this one.
-
-With b the belief in the whole field, q the belief on the coalition, both as logarithms without a floor:
-
-=================== ====================================== ==========================
-SYMMETRIC_KL        −Σ_x (b(x) − q(x)) (log b(x) − log q(x))  0 is best
-NEG_CROSS_ENTROPY   Σ_x b(x) log q(x)
-LOG_ODDS            log q(s) − log Σ_{x≠s} q(x)
-PROBABILITY         q(s)
-CONTRAST            log q(s) − log q(r)
-=================== ====================================== ==========================
-
-The logarithm of an exact zero, and only that, is replaced by `LOG_ZERO`.
-"""
+"""The worth of one target: a kind of worth (see `worths`) held against what is believed of the target."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..._base.arrays import Floats
 from ...errors import InputError
-
-SYMMETRIC_KL, NEG_CROSS_ENTROPY, LOG_ODDS, PROBABILITY, CONTRAST = range(5)
-
-# stands for log 0; below the logarithm of the smallest double (-745) nothing would be left to tell apart
-LOG_ZERO = -700.0
-
-# name -> code, unit
-_WORTHS = {
-    "symmetric_kl": (SYMMETRIC_KL, "nats"),
-    "neg_cross_entropy": (NEG_CROSS_ENTROPY, "nats"),
-    "log_odds": (LOG_ODDS, "log-odds"),
-    "probability": (PROBABILITY, "probability"),
-}
+from . import worths
+from .beliefs import Beliefs
+from .worths import Kind, Question
 
 
 @dataclass(frozen=True, eq=False)
 class Worth:
     """A characteristic function of the target's belief."""
 
-    name: str  # as in the signature of GraphShapley; "contrast" for a contrast
-    code: int  # SYMMETRIC_KL, ...
-    log_belief: Floats  # [K] log b of the target in the whole field, normalised, -inf is an exact zero
-    state: int  # s; -1 where the worth concerns no single state
-    rival: int  # r of a contrast, else -1
-    unit: str
+    kind: Kind
+    question: Question
+
+    @property
+    def name(self) -> str:
+        """As in the signature of GraphShapley; "contrast" for a contrast."""
+        return self.kind.name
+
+    @property
+    def unit(self) -> str:
+        """Of the worth and of values."""
+        return self.kind.unit
+
+    @property
+    def log_belief(self) -> Floats:
+        """[K] log-belief of the target in the whole field, normalised, -inf is an exact zero."""
+        return self.question.log_belief
+
+    @cached_property
+    def believes_zero(self) -> bool:
+        """Whether the whole field excludes a state."""
+        return bool(np.isneginf(self.log_belief).any())
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """The states it speaks of: none, one, or the two of a contrast."""
+        return tuple(state for state in (self.question.state, self.question.rival) if state >= 0)
 
     @property
     def signed(self) -> bool:
-        """Whether values for and against have a meaning: rank by absolute value."""
-        return self.code >= LOG_ODDS
+        """Whether values for and against have a meaning."""
+        return self.kind.n_states_named > 0
 
 
 def make_worth(
@@ -82,19 +78,19 @@ def make_worth(
     InputError
         No worth is called so, or there is only one state to choose from.
     """
-    if name not in _WORTHS:
-        raise InputError(f"worth must be one of {', '.join(_WORTHS)}, got {name!r}")
+    if name not in worths.names():
+        raise InputError(f"worth must be one of {', '.join(worths.names())}, got {name!r}")
     if contrast is not None:
         first, second = contrast
         if first == second:
             raise InputError(f"a contrast needs two different states, got {states[first]!r} twice")
-        return Worth("contrast", CONTRAST, log_belief, first, second, "nats")
-    code, unit = _WORTHS[name]
-    if code < LOG_ODDS:
-        return Worth(name, code, log_belief, -1, -1, unit)
-    if code == LOG_ODDS and len(states) < 2:
+        return Worth(worths.KINDS["contrast"], Question(log_belief, first, second))
+    kind = worths.KINDS[name]
+    if not kind.n_states_named:
+        return Worth(kind, Question(log_belief, -1, -1))
+    if name == "log_odds" and len(states) < 2:
         raise InputError(f"the target has a single state ({states[0]!r}): there are no odds to speak of")
-    return Worth(name, code, log_belief, most_believed(log_belief) if state is None else state, -1, unit)
+    return Worth(kind, Question(log_belief, most_believed(log_belief) if state is None else state, -1))
 
 
 def direction_worth(log_belief: Floats, states: Sequence[Hashable]) -> Worth:
@@ -107,51 +103,27 @@ def most_believed(log_belief: Floats) -> int:
     return int(np.argmax(log_belief))
 
 
+def price(worth: Worth, beliefs: Beliefs) -> Floats:
+    """[B] the worth of each belief; NaN where all states are excluded."""
+    if not beliefs.has_zeros:
+        return worth.kind.price(worth.question, beliefs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        priced = worth.kind.price(worth.question, beliefs)
+    return np.where(beliefs.impossible, np.nan, priced)
+
+
 def worth_of(worth: Worth, log_beliefs: Floats) -> Floats:
-    """[B] the worth of each coalition, from the target's log-beliefs [B, K] on it (nats, normalised)."""
-    floored = _floor(log_beliefs)
-    if worth.code == SYMMETRIC_KL:
-        return _symmetric_kl(worth.log_belief, log_beliefs)
-    if worth.code == NEG_CROSS_ENTROPY:
-        cross: Floats = floored @ np.exp(worth.log_belief)
-        return cross
-    if worth.code == PROBABILITY:
-        probability: Floats = np.exp(log_beliefs[:, worth.state])
-        return probability
-    if worth.code == CONTRAST:
-        contrast: Floats = floored[:, worth.state] - floored[:, worth.rival]
-        return contrast
-    others = np.delete(log_beliefs, worth.state, axis=1)
-    log_odds: Floats = floored[:, worth.state] - _floor(np.logaddexp.reduce(others, axis=1))
-    return log_odds
+    """[B] the worth of each coalition, from the target's log-beliefs [B, K] on it (nats)."""
+    return price(worth, Beliefs.from_logs(log_beliefs))
 
 
 def replaces_zero(worth: Worth, log_beliefs: Floats) -> bool:
     """Whether `LOG_ZERO` has to stand for the logarithm of an exact zero in the worths of log-beliefs [B, K]."""
-    zero, b_zero = np.isneginf(log_beliefs), np.isneginf(worth.log_belief)
-    if worth.code == SYMMETRIC_KL:
-        return bool((zero != b_zero).any())
-    if worth.code == NEG_CROSS_ENTROPY:
-        return bool((zero & ~b_zero).any())
-    if worth.code == PROBABILITY:
+    return meets_zero(worth, Beliefs.from_logs(log_beliefs))
+
+
+def meets_zero(worth: Worth, beliefs: Beliefs) -> bool:
+    """Whether the logarithm of an exact zero entered the worth of some belief."""
+    if not beliefs.has_zeros and not worth.believes_zero:
         return False
-    if worth.code == CONTRAST:
-        return bool(zero[:, [worth.state, worth.rival]].any())
-    return bool(zero[:, worth.state].any() or np.delete(zero, worth.state, axis=1).all(axis=1).any())
-
-
-def _symmetric_kl(log_b: Floats, log_q: Floats) -> Floats:
-    """−Σ (b − q)(log b − log q): the differences b − q through expm1, so that nothing cancels near certainty."""
-    log_b, log_q = np.broadcast_arrays(log_b, log_q)
-    high = np.maximum(log_b, log_q)
-    apart = np.abs(_floor(log_b) - _floor(log_q))
-    one_is_zero = np.isneginf(np.minimum(log_b, log_q))
-    with np.errstate(invalid="ignore"):
-        shares = np.where(one_is_zero, 1.0, -np.expm1(-apart))
-    worth: Floats = -(np.exp(high) * shares * apart).sum(axis=-1)
-    return worth
-
-
-def _floor(logs: Floats) -> Floats:
-    floored: Floats = np.where(np.isneginf(logs), LOG_ZERO, logs)
-    return floored
+    return worth.kind.replaces_zero(worth.question, beliefs)
