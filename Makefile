@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# further requirements, beside those of the extras: PIP_ALSO="torch==2.13.0" make check
+PIP_ALSO ?=
+
 .PHONY: demo test check bench clean
 
 # what is installed follows pyproject.toml: a stamp per set of extras
 $(VENV)/.%: pyproject.toml src/keyplayers/_version.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet --editable '.[$*]' $(PIP_ALSO)
 	touch $@
 
 demo: $(VENV)/.demo

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 HEAVY = ("numba", "pandas", "polars", "matplotlib", "joblib", "scipy", "pyarrow", "networkx", "sklearn", "torch")
+HEAVY += ("xgboost", "lightgbm", "onnxruntime")
 
 
 def loaded(code):

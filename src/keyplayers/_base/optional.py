@@ -12,6 +12,8 @@ EXTRAS = {
     "pandas": "pandas",
     "skops": "models",
     "polars": "polars",
+    "torch": "torch",
+    "onnxruntime": "onnx",
 }
 
 

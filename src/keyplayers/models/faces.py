@@ -1,7 +1,6 @@
-"""What of a model is called, what it gives, and how it decides."""
+"""How a model is asked: what of it is called, what it gives, and how it decides."""
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,20 +8,11 @@ import numpy as np
 
 from .._base.arrays import Floats
 from ..errors import InputError
-from .decisions import LARGEST, Rule, known_rule
+from .adapters import adapter_of
+from .decisions import LARGEST, known_rule
 from .estimators import class_path, fitted_classes, innermost, kind_of
+from .face import Face
 from .outputs import Output
-
-
-@dataclass(frozen=True)
-class Face:
-    """How a model is asked."""
-
-    scores: Callable[[Any], Any]  # rows -> what `output` says
-    output: Output
-    classes: tuple[Hashable, ...] = ()  # none: not known before the first call
-    rule: Rule | None = LARGEST  # None: `labels` is asked
-    labels: Callable[[Any], Any] | None = None  # rows -> the model's own decisions
 
 
 def find_face(model: Any, output: Output) -> Face:
@@ -33,6 +23,9 @@ def find_face(model: Any, output: Output) -> Face:
     InputError
         It is neither, or it predicts no classes.
     """
+    adapt = adapter_of(model)
+    if adapt is not None:
+        return adapt(model, output)
     _check_classifier(model)
     if output == "label" and hasattr(model, "predict") and not callable(model):
         return Face(model.predict, "label", tuple(fitted_classes(model)))

@@ -19,8 +19,8 @@ def load_predictor(source: str, *, trust_pickle: bool = False, trusted: Sequence
     Parameters
     ----------
     source
-        ``module:function`` (or any attribute that is a function or an estimator), a .skops file, or a pickle
-        (.pkl, .pickle, .joblib).
+        ``module:function`` (or any attribute that is a function or an estimator), an .onnx or a .skops file, or a
+        pickle (.pkl, .pickle, .joblib).
     trust_pickle
         Allow pickles. Loading one runs whatever code it holds.
     trusted
@@ -34,14 +34,16 @@ def load_predictor(source: str, *, trust_pickle: bool = False, trusted: Sequence
         There is no such file, or it cannot be read.
     """
     suffix = Path(source).suffix.lower()
-    if suffix in (".skops", *_PICKLES):
+    if suffix in (".onnx", ".skops", *_PICKLES):
         if not Path(source).is_file():
             raise FileFormatError(f"{source}: no such file")
+        if suffix == ".onnx":
+            return _load_onnx(source)
         return _load_skops(source, trusted) if suffix == ".skops" else _load_pickle(source, suffix, trust_pickle)
     module_name, colon, attribute = source.partition(":")
     if not colon or not module_name or not attribute:
         raise InputError(
-            f"the predictor must be module:function, a .skops file or a pickle ({', '.join(_PICKLES)}), "
+            f"the predictor must be module:function, an .onnx or .skops file or a pickle ({', '.join(_PICKLES)}), "
             f"got {source!r}"
         )
     return _load_attribute(module_name, attribute)
@@ -66,6 +68,18 @@ def _load_attribute(module_name: str, attribute: str) -> Any:
             raise InputError(f"module {module_name!r} has no {attribute!r}")
         found = getattr(found, name)
     return found
+
+
+def _load_onnx(source: str) -> Any:
+    from .adapters.onnx_sessions import OnnxModel
+
+    require("onnxruntime")
+    try:
+        return OnnxModel.read(source).checked()
+    except InputError:
+        raise
+    except Exception as error:  # onnxruntime has errors of its own
+        raise FileFormatError(f"{source}: not an ONNX model ({str(error).splitlines()[0]})") from error
 
 
 def _load_skops(source: str, trusted: Sequence[str]) -> Any:

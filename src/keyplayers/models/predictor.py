@@ -10,7 +10,8 @@ from .._base.arrays import Floats, Ints
 from ..errors import InputError, PredictionError, PredictorError, UnknownNameError
 from .decisions import LARGEST, Prediction, Rule, decide
 from .estimators import plain
-from .faces import Face, find_face
+from .face import Face
+from .faces import find_face
 from .outputs import OUTPUTS, Output, as_array, looks_like_labels, read_probabilities
 
 # Models answer the same rows alike up to this much: single precision, and sums in another order in other batches.
