@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -270,3 +272,56 @@ def test_a_field_explainer_is_shared_by_threads_and_processes(tmp_path):
         assert set(store) == set(names)
         assert values(store.values()) == values(single.values())
         assert store[names[7]].sentence == single[names[7]].sentence
+
+
+class Deadly(Noisy):
+    """Some targets take the process, or try to."""
+
+    def explain(self, target, /, *, random_state=None, progress=None):
+        if target in ("acct_3", "acct_17"):
+            os._exit(3)
+        if target == "acct_5":
+            sys.exit(0)
+        return super().explain(target, random_state=random_state, progress=progress)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_dead_worker_takes_only_its_own_target_with_it(tmp_path, expected, stored):
+    path = tmp_path / "s" if stored else None
+    with pytest.warns(KeyPlayersWarning, match="3 of 24 targets failed"):
+        found = kp.explain_many(Deadly(), NAMES[:24], random_state=5, n_jobs=2, prefer="processes", store=path)
+    good = list(found.values()) if stored else list(filter(None, found))
+    assert len(good) == 21
+    assert values(good).items() <= expected.items()
+    if stored:
+        assert set(found.failures) == {"acct_3", "acct_5", "acct_17"}
+        assert "the worker process died" in found.failures["acct_17"]
+        assert found.failures["acct_5"] == "SystemExit: 0"
+
+
+def test_a_lone_target_dies_in_a_worker_not_in_the_program():
+    with pytest.warns(KeyPlayersWarning, match="1 of 1 targets failed"):
+        (found,) = kp.explain_many(Deadly(), ["acct_3"], n_jobs=2, prefer="processes")
+    assert found.error_type == "WorkerDiedError"
+
+
+def test_workers_import_nothing_from_the_current_folder(tmp_path):
+    (tmp_path / "here").mkdir()
+    for name in ("json", "numpy", "pickle"):
+        (tmp_path / "here" / f"{name}.py").write_text("open('imported', 'w').close()")
+    (tmp_path / "run.py").write_text(
+        "import keyplayers as kp\n"
+        "from tests.toy_explainers import Noisy\n"
+        "if __name__ == '__main__':\n"
+        "    print(len(kp.explain_many(Noisy(), range(4), n_jobs=2, prefer='processes')))\n"
+    )
+    places = [os.path.abspath(place) for place in ("src", ".", *sys.path)]
+    done = subprocess.run(
+        [sys.executable, tmp_path / "run.py"],
+        cwd=tmp_path / "here",
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
+    )
+    assert done.stdout == "4\n", done.stderr
+    assert not (tmp_path / "here" / "imported").exists()

@@ -28,7 +28,9 @@ _HOMES = {
     "MarkovRandomField": ".mrf.field",
     "Ball": ".mrf.balls",
     "ball": ".mrf.balls",
+    "Explainer": ".explanation",
     "Explanation": ".explanation",
+    "show_progress": "._base.progress",
     "GraphShapley": ".graphshapley.explainer",
     "load": ".archive",
     "Failure": ".batch.run",
@@ -62,6 +64,7 @@ _HOMES = {
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
 
 if TYPE_CHECKING:
+    from ._base.progress import show_progress as show_progress
     from .archive import load as load
     from .batch.run import Failure as Failure
     from .batch.run import explain_many as explain_many
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
     from .errors import StoreLockedError as StoreLockedError
     from .errors import TooLargeError as TooLargeError
     from .errors import UnknownNameError as UnknownNameError
+    from .explanation import Explainer as Explainer
     from .explanation import Explanation as Explanation
     from .graphshapley.explainer import GraphShapley as GraphShapley
     from .mcxai.explainer import McXai as McXai

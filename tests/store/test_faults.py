@@ -372,3 +372,59 @@ def test_a_crash_between_any_two_steps_loses_no_target_and_doubles_none(tmp_path
         step += 1
     assert step > 10
     assert np.isfinite(frame["value"]).all()
+
+
+@pytest.mark.parametrize("name", ["writer.lock", "manifest.json", "targets", "players", "damaged"])
+def test_links_in_a_store_are_refused_and_what_they_lead_to_stays(tmp_path, name):
+    path, elsewhere = tmp_path / "s", tmp_path / "elsewhere"
+    kp.explain_many(Noisy(), ["a"], store=path)
+    is_folder = name in ("targets", "players", "damaged")
+    if is_folder:
+        elsewhere.mkdir()
+        (elsewhere / "part-00000007-89abcdef.parquet").write_text("mine")
+        (elsewhere / ".tmp-mine").write_text("mine")
+    else:
+        elsewhere.write_text("mine")
+    victim = path / name
+    if victim.exists():
+        victim.rename(tmp_path / "moved")
+    victim.symlink_to(elsewhere)
+    with pytest.raises(OSError, match=f"symbolic link.*{name}"):
+        kp.explain_many(Noisy(), ["b"], store=path)
+    left = [p.read_text() for p in elsewhere.iterdir()] if is_folder else [elsewhere.read_text()]
+    assert set(left) == {"mine"}
+
+
+def test_a_foreign_file_in_the_place_of_the_lock_is_left_as_it_is(tmp_path):
+    path = tmp_path / "s"
+    path.mkdir()
+    (path / "writer.lock").write_text("my poem")
+    with pytest.raises(kp.InputError, match="is no lock of a store"):
+        kp.explain_many(Noisy(), ["a"], store=path)
+    assert (path / "writer.lock").read_text() == "my poem"
+    (path / "writer.lock").write_text("")
+    os.link(path / "writer.lock", tmp_path / "twin")
+    with pytest.raises(kp.InputError, match="is no lock of a store"):
+        kp.explain_many(Noisy(), ["a"], store=path)
+
+
+def test_temporary_files_that_are_links_or_folders_do_no_harm(tmp_path):
+    path = tmp_path / "s"
+    kp.explain_many(Noisy(), ["a"], store=path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("mine")
+    (path / ".tmp-link").symlink_to(tmp_path / "mine" / "file")
+    (path / ".shared-link").symlink_to(tmp_path / "mine")
+    (path / "targets" / ".tmp-folder").mkdir()
+    assert len(kp.explain_many(Noisy(), ["a", "b"], store=path)) == 2
+    assert (tmp_path / "mine" / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL])
+def test_a_file_system_without_locks_is_named_as_such(tmp_path, monkeypatch, number):
+    def refuse(descriptor):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("keyplayers.batch.store.lock._take", refuse)
+    with pytest.raises(kp.InputError, match=r"on a file system that keeps no locks .*another one"):
+        kp.explain_many(Noisy(), ["a"], store=tmp_path / "s")

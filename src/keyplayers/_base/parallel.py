@@ -1,7 +1,8 @@
 """Parallel work in one place: tasks through joblib, ranges of one array through threads."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -11,12 +12,21 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
+# set for worker processes while they start: they import nothing from the current folder
+_SAFE_PATH = "PYTHONSAFEPATH"
+
+
+class WorkerDiedError(RuntimeError):
+    """A worker process ended without a word: killed, out of memory, or ended by what it ran."""
+
+
 def run_tasks(
     function: Callable[[Task], Result],
     tasks: Sequence[Task],
     *,
     n_jobs: int | None = None,
     prefer: Literal["threads", "processes"] | None = None,
+    apart: bool = False,
 ) -> list[Result]:
     """``[function(task) for task in tasks]``, spread over joblib's workers, in order.
 
@@ -29,13 +39,43 @@ def run_tasks(
     prefer
         "threads" for kernels that release the GIL, "processes" for Python models; the caller's
         ``parallel_config`` has the last word.
+    apart
+        Whether even a single task goes to a worker: what it runs may take its process with it.
+
+    Raises
+    ------
+    WorkerDiedError
+        A worker process died; what the others did is lost.
     """
-    if len(tasks) < 2 or n_jobs == 1:
+    if (len(tasks) < 2 and not apart) or n_jobs == 1:
         return [function(task) for task in tasks]
     import joblib
 
     parallel: Any = joblib.Parallel(n_jobs=n_jobs, prefer=prefer)
-    return list(parallel(joblib.delayed(function)(task) for task in tasks))
+    try:
+        with _safe_path():
+            return list(parallel(joblib.delayed(function)(task) for task in tasks))
+    except BrokenExecutor as error:
+        raise WorkerDiedError("a worker process died") from error
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python that starts within the block finds no modules in the current folder, which may hold a json.py."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
+
+
+def leave_safe_path() -> None:
+    """In a worker that has started: what it starts itself is its own affair."""
+    os.environ.pop(_SAFE_PATH, None)
 
 
 class Workers(NamedTuple):

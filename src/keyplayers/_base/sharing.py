@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 from ..errors import InputError, KeyPlayersWarning
 from .messages import silence
-from .parallel import Workers
+from .parallel import Workers, leave_safe_path
 
 Thing = TypeVar("Thing")
 
@@ -164,6 +164,7 @@ def _load(load: Callable[[], Any], places: list[str]) -> Any:
     """What `load` gives, with modules found where the sender finds them."""
     sys.path.extend(place for place in places if place not in sys.path)
     silence()  # the sender speaks for all
+    leave_safe_path()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KeyPlayersWarning)

@@ -13,10 +13,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from .._base.interrupts import interrupted, noted_interrupts
+from .._base.interrupts import heed_termination, interrupted, noted_interrupts
 from .._base.messages import speak_for_workers
 from .._base.names import name_to_json
-from .._base.parallel import Workers, run_tasks, workers
+from .._base.parallel import WorkerDiedError, Workers, run_tasks, workers
 from .._base.progress import Deadline, Progress, TimeIsUp
 from .._base.seeding import child
 from .._base.sharing import Shared, can_be_sent, share
@@ -38,6 +38,7 @@ _MOSTLY_PYTHON_SECONDS = 0.01
 _WORTH_PROCESSES_SECONDS = 20.0
 # characters of an error message that are kept
 _MAX_MESSAGE = 2_000
+_DIED = "the worker process died: it was killed (out of memory?), or what it ran ended it"
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,11 @@ def work_through(
         return
     plan.explainer.prepare()  # once, not in every worker
     with ExitStack() as exits:
+        exits.enter_context(heed_termination())
         exits.enter_context(noted_interrupts())
         exits.enter_context(_warnings_per_target())
         pool = _start_workers(plan, plan.prefer or plan.explainer.prefer or "threads", exits)
-        plan.progress.begin("targets", len(chosen))
+        plan.progress.begin(f"targets {_on_workers(pool)}", len(chosen))
         began, at, n_failed, size = time.monotonic(), 0, 0, _FIRST_ROUND * pool.workers.n_workers
         while at < len(chosen):
             positions = chosen[at : at + size]
@@ -108,6 +110,11 @@ def work_through(
             if _wants_processes(plan, pool, float(np.median(seconds)), len(chosen) - at):
                 pool = _start_workers(plan, "processes", exits)
         plan.progress.end()
+
+
+def _on_workers(pool: "_WorkerPool") -> str:
+    n = pool.workers.n_workers
+    return f"on {n:,} workers" if n > 1 else "on one worker"
 
 
 def _note(n_done: int, n_failed: int, seconds: float) -> str:
@@ -173,16 +180,37 @@ def _seed(root: np.random.SeedSequence, name: Hashable) -> int:
     return int(child(root, index).generate_state(1, np.uint64)[0] >> np.uint64(12))
 
 
-def _work_round(plan: Plan, pool: _WorkerPool, jobs: list[_Job]) -> list[_Done]:
+def _work_round(plan: Plan, pool: _WorkerPool, jobs: Sequence[_Job]) -> list[_Done]:
     length = max(1, len(jobs) // (_TASKS_PER_WORKER * pool.workers.n_workers))
-    tasks = [
-        _Task(pool.explainer, jobs[i : i + length], plan.max_seconds, plan.as_rows)
-        for i in range(0, len(jobs), length)
-    ]
-    found = run_tasks(_work, tasks, n_jobs=plan.n_jobs, prefer=pool.prefer)
+    tasks = [_task(plan, pool, jobs[i : i + length]) for i in range(0, len(jobs), length)]
+    apart = not pool.workers.share_memory
+    try:
+        found = run_tasks(_work, tasks, n_jobs=plan.n_jobs, prefer=pool.prefer, apart=apart)
+    except WorkerDiedError:
+        if interrupted():
+            raise KeyboardInterrupt from None
+        found = _after_death(plan, pool, jobs)
     if interrupted():  # some engine took Ctrl-C for itself
         raise KeyboardInterrupt
     return found
+
+
+def _task(plan: Plan, pool: _WorkerPool, jobs: Sequence[_Job]) -> "_Task":
+    return _Task(pool.explainer, jobs, plan.max_seconds, plan.as_rows)
+
+
+def _after_death(plan: Plan, pool: _WorkerPool, jobs: Sequence[_Job]) -> list[_Done]:
+    """Jobs among which there is one that took its worker with it: done again in halves, until it is found."""
+    if len(jobs) > 1:
+        middle = len(jobs) // 2
+        return _work_round(plan, pool, jobs[:middle]) + _work_round(plan, pool, jobs[middle:])
+    began = time.monotonic()
+    try:
+        return run_tasks(_work, [_task(plan, pool, jobs)], n_jobs=plan.n_jobs, prefer=pool.prefer, apart=True)
+    except WorkerDiedError:
+        seconds = time.monotonic() - began
+        failed = Outcome(jobs[0].name, FAILED, None, (), seconds, "WorkerDiedError", _DIED)
+        return [_Done([encode([failed])] if plan.as_rows else [failed], [seconds], 1)]
 
 
 def _next_size(size: int, n_workers: int, seconds: float) -> int:
@@ -240,7 +268,7 @@ def _explain(explainer: Explainer[Any], job: _Job, max_seconds: float | None) ->
         explanation = explainer.explain(job.argument, random_state=job.seed, progress=deadline)
     except TimeIsUp:
         kind, text = "TimeIsUp", f"no result within {max_seconds} seconds"
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a model that ends the program has failed like any other
         kind, text = _error_text(error)
     finally:
         _caught.reset(token)
@@ -248,7 +276,7 @@ def _explain(explainer: Explainer[Any], job: _Job, max_seconds: float | None) ->
     return Outcome(job.name, status, explanation, tuple(caught), time.monotonic() - began, kind, text)
 
 
-def _error_text(error: Exception) -> tuple[str, str]:
+def _error_text(error: BaseException) -> tuple[str, str]:
     return type(error).__name__, str(error)[:_MAX_MESSAGE]
 
 

@@ -1,7 +1,6 @@
 """Many targets from the command line: what commands that explain one share when they explain many."""
 
 import math
-import sys
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -148,7 +147,7 @@ def explain_batch(
             say(count_line(store))
         failed = store.counts["failed"]
     if failed:
-        sys.exit(1)
+        raise typer.Exit(1)
 
 
 @contextmanager

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import typer
-
-from .output import print_table
+from .output import emit, print_table
 
 if TYPE_CHECKING:
     from ..mrf.inference.beliefs import BeliefState
@@ -21,6 +19,11 @@ def demo() -> None:
     _digit()
 
 
+def _print(text: str) -> None:
+    for line in text.split("\n"):
+        emit(line)
+
+
 def _beliefs() -> "BeliefState":
     """Two members of the karate club are observed; everybody's faction is inferred."""
     from .._base.optional import require
@@ -30,10 +33,10 @@ def _beliefs() -> "BeliefState":
 
     networkx = require("networkx")
     club = networkx.karate_club_graph()
-    typer.echo(
+    _print(
         "1. A karate club of 34 members splits. We know the side of two: 0 teaches (Mr. Hi), 33 is the officer."
     )
-    typer.echo("   Friends tend to take the same side. Belief propagation infers the others'.\n")
+    _print("   Friends tend to take the same side. Belief propagation infers the others'.\n")
     mrf = MarkovRandomField.from_edges(
         [(int(a), int(b)) for a, b in club.edges], homophily=0.6, states=["Mr. Hi", "Officer"]
     ).observe({0: "Mr. Hi", 33: "Officer"})
@@ -49,8 +52,8 @@ def _beliefs() -> "BeliefState":
         [[name, chosen[name], float(state.belief(name).max()), truth[name]] for name in shown],
     )
     for line in summary(state):
-        typer.echo(line)
-    typer.echo(f"{right} of {mrf.n_variables} members are believed to be on the side they went with.")
+        _print(line)
+    _print(f"{right} of {mrf.n_variables} members are believed to be on the side they went with.")
     return state
 
 
@@ -62,19 +65,19 @@ def _explanations(state: "BeliefState") -> None:
     from ..graphshapley.explainer import GraphShapley
     from .explain import print_players
 
-    typer.echo("\n2. Who made the field believe that? GraphShapley lets the members around one of them form")
-    typer.echo("   coalitions: trees of friendships that hold the member. It asks what each would believe of the")
-    typer.echo("   member on its own, and gives every player its mean contribution to those that hold it.\n")
+    _print("\n2. Who made the field believe that? GraphShapley lets the members around one of them form")
+    _print("   coalitions: trees of friendships that hold the member. It asks what each would believe of the")
+    _print("   member on its own, and gives every player its mean contribution to those that hold it.\n")
     explainer = GraphShapley(state.mrf, radius=1, worth="log_odds", beliefs=state)
     for member in _EXPLAINED:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrecisionWarning)  # the sentence says what exact inference says
             found = explainer.explain(member)
-        typer.echo(found.sentence)
+        _print(found.sentence)
         print_players(found, 5)
-        typer.echo(f"   From all {found.n_evaluations:,} coalitions of {found.n_variables} members.\n")
-    typer.echo("   Values are log-odds: above 0 for the side that is believed, below 0 against it. What we know")
-    typer.echo("   of the player itself acts by its prior; what its friendships carry from others, by its edges.")
+        _print(f"   From all {found.n_evaluations:,} coalitions of {found.n_variables} members.\n")
+    _print("   Values are log-odds: above 0 for the side that is believed, below 0 against it. What we know")
+    _print("   of the player itself acts by its prior; what its friendships carry from others, by its edges.")
 
 
 def _digit() -> None:
@@ -88,23 +91,23 @@ def _digit() -> None:
     pixels, digits = datasets.load_digits(return_X_y=True)
     model = ensemble.RandomForestClassifier(100, random_state=0).fit(pixels[:1000], digits[:1000])
     row = pixels[_DIGIT]
-    typer.echo("\n3. A classifier reads a hand-written digit of 8 x 8 pixels. Which strokes make it say so?")
-    typer.echo("   McXai plays two games: rub out as few inked pixels as possible until the class changes; then")
-    typer.echo("   rub out more until it changes back.\n")
+    _print("\n3. A classifier reads a hand-written digit of 8 x 8 pixels. Which strokes make it say so?")
+    _print("   McXai plays two games: rub out as few inked pixels as possible until the class changes; then")
+    _print("   rub out more until it changes back.\n")
     names = [f"row {i // 8} column {i % 8}" for i in range(64)]
     found = McXai(model, Tabular(baseline=0, feature_names=names)).explain(row, random_state=0)
-    typer.echo(found.sentence + "\n")
+    _print(found.sentence + "\n")
     carry, oppose = ({names.index(str(p)) for p in part} for part in (found.key_set, found.opposition))
     for i in range(8):
         cells = [
             "#" if p in carry else "o" if p in oppose else "+" if row[p] > 8 else "." if row[p] > 0 else " "
             for p in range(8 * i, 8 * i + 8)
         ]
-        typer.echo("      " + " ".join(cells))
-    typer.echo(
+        _print("      " + " ".join(cells))
+    _print(
         f"\n   + and . are ink. # carries the {found.target}: without it the model says {found.main.new_class}."
     )
-    typer.echo(f"   o is ink that spoke against the {found.target}.")
+    _print(f"   o is ink that spoke against the {found.target}.")
     shown = " -> ".join(f"{p:.2f}" for p in found.trail)
     sure = "no fewer pixels do it: all were tried" if found.proven else f"at least {found.lower_bound} are needed"
-    typer.echo(f"   P({found.target}): {shown}; {sure}; {found.n_rows} rows given to the model.")
+    _print(f"   P({found.target}): {shown}; {sure}; {found.n_rows} rows given to the model.")

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .batch import BatchOptions, explain_batch, read_targets
-from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, Seed, takes
+from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, Seed, Top, takes
 from .output import (
     EXPLANATIONS,
     TABLES,
     TOP,
     check_output,
+    emit,
     plural,
     print_json,
     print_table,
-    printable,
     rounded,
     say,
     show_progress,
+    tell_explanation,
     write_columns,
 )
 
@@ -77,7 +78,7 @@ def explain(
     beliefs: Annotated[
         Path | None, typer.Option(help="Beliefs saved by `keyplayers beliefs -o STATE.npz`, of the same field.")
     ] = None,
-    top: Annotated[int, typer.Option(min=0, help="Players to show.")] = TOP,
+    top: Top = None,
     coalitions: Annotated[
         Path | None, typer.Option(help="Write all coalitions with their worths: .csv, .tsv or .parquet.")
     ] = None,
@@ -134,7 +135,7 @@ def explain(
             batch,
             seed=seed,
             jobs=jobs,
-            top=top,
+            top=TOP if top is None else top,
             as_json=as_json,
             output=output,
             quiet=quiet,
@@ -142,16 +143,7 @@ def explain(
         return
     if coalitions:
         write_columns(_coalition_columns(found), coalitions)
-    if output:
-        _write(found, output)
-    if as_json:
-        print_json(found.to_dict())
-        return
-    typer.echo(printable(found.sentence))
-    print_players(found, top)
-    if not quiet:
-        for line in summary(found):
-            say(line)
+    tell_explanation(found, print_players, summary, top=top, as_json=as_json, output=output, quiet=quiet)
 
 
 def find_beliefs(
@@ -237,16 +229,6 @@ def _coalition_columns(found: "Explanation[SubtreeGame]") -> dict[str, Any]:
     }
 
 
-def _write(found: "Explanation[SubtreeGame]", path: Path) -> None:
-    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
-        from ..explanation import structure_columns
-
-        columns = {"name": list(found.players), "value": found.values, "std_error": found.std_errors}
-        write_columns(columns | structure_columns(found.structure, found), path)
-    else:
-        found.save(path)
-
-
 @takes(field=FieldOptions)
 def ball(
     model: Model,
@@ -289,7 +271,7 @@ def ball(
     cycles = f"{found.n_cycles:,} independent cycle" + "s" * (found.n_cycles > 1)
     shape = "a tree" if found.is_tree else cycles
     size = f"{plural(found.n_variables, 'variable')}, {plural(found.n_edges, 'edge')}"
-    typer.echo(f"{size}, {shape}; {_coalition_count(bounds)}")
+    emit(f"{size}, {shape}; {_coalition_count(bounds)}")
     if not quiet:
         say(f"enumeration {'fits' if fits else 'does not fit'} (it takes up to {MAX_ENUMERATED:,} coalitions)")
 

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .batch import BatchOptions, explain_batch
-from .options import Jobs, Json, Quiet, Seed, takes
+from .options import Jobs, Json, Quiet, Seed, Top, takes
 from .output import (
     EXPLANATIONS,
     TABLES,
     TOP,
     check_output,
-    print_json,
     print_table,
-    say,
     show_progress,
-    write_columns,
+    tell_explanation,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ def explain_model(
     trust: Annotated[
         list[str] | None, typer.Option(metavar="TYPE", help="Type that a .skops file may hold; may be repeated.")
     ] = None,
-    top: Annotated[int, typer.Option(min=0, help="Players to show.")] = TOP,
+    top: Top = None,
     seed: Seed = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -129,7 +127,7 @@ def explain_model(
             batch,
             seed=seed,
             jobs=jobs,
-            top=top,
+            top=TOP if top is None else top,
             as_json=as_json,
             output=output,
             quiet=quiet,
@@ -143,16 +141,7 @@ def explain_model(
             random_state=seed,
             progress=progress,
         )
-    if output:
-        _write(found, output)
-    if as_json:
-        print_json(found.to_dict())
-        return
-    typer.echo(found.sentence)
-    print_features(found, top)
-    if not quiet:
-        for line in cost(found):
-            say(line)
+    tell_explanation(found, print_features, cost, top=top, as_json=as_json, output=output, quiet=quiet)
 
 
 @dataclass(frozen=True)
@@ -278,11 +267,3 @@ def _class(model: Any, text: str | None) -> Any:
         if str(name) == text:
             return name
     return int(text) if re.fullmatch("-?[0-9]+", text) else text
-
-
-def _write(found: "Explanation[GameTrees]", path: Path) -> None:
-    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
-        columns = found.to_frame("pyarrow")
-        write_columns({name: columns[name].to_pylist() for name in columns.column_names}, path)
-    else:
-        found.save(path)

@@ -26,6 +26,7 @@ Model = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of all randomness; the same seed gives the same numbers.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Workers or threads; -1: all cores.")]
+Top = Annotated[int | None, typer.Option(min=0, help="Players to show (default 10; with --json all).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

@@ -2,17 +2,22 @@
 
 import json
 import re
-import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from .._base.atomic import replacing
-from .._base.progress import Bar, Progress, Silent
+from .._base.progress import Progress, Silent
+from .._base.progress import show_progress as display_progress
 from ..errors import InputError
+from .streams import results
+
+if TYPE_CHECKING:
+    from ..explanation import Explanation
 
 # numbers below would show as 0 with four decimals; those below the second are what rounding leaves of a zero
 _SHOWN = 5e-5
@@ -23,7 +28,12 @@ TOP = 10
 TABLES = (".csv", ".tsv", ".parquet")
 # files that hold an explanation whole
 EXPLANATIONS = (".json", ".json.gz", ".npz")
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# what commands a terminal, breaks lines, turns text around, or is not seen at all: controls of every kind but the
+# joiners that scripts need, and halves of characters
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_JOINERS = "\u200c\u200d"
+# what a spreadsheet takes for a formula
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.])")
 
 
 def check_output(path: Path | None, *suffixes: str) -> None:
@@ -50,8 +60,13 @@ def plural(n: int, what: str, more: str | None = None) -> str:
 
 
 def printable(text: str) -> str:
-    """A text on one line that cannot command the terminal: control characters as their escapes."""
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    """A text on one line that cannot command the terminal: what is not seen becomes its escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c
+        for c in text
+    )
 
 
 def rounded(number: float) -> str:
@@ -60,19 +75,65 @@ def rounded(number: float) -> str:
 
 
 def say(text: str) -> None:
-    """A message, to standard error."""
-    typer.echo(text, err=True)
+    """A message on one line, to standard error."""
+    with suppress(OSError):  # closed, or nobody reads it
+        typer.echo(printable(text), err=True)
+
+
+def emit(text: str) -> None:
+    """A line of a result, whatever names it holds."""
+    results().write(printable(text) + "\n")
 
 
 def show_progress(quiet: bool) -> AbstractContextManager[Progress]:
-    """A bar on standard error, where that is a terminal and nobody asked for silence."""
-    return nullcontext(Silent()) if quiet or not sys.stderr.isatty() else Bar()
+    """Progress on standard error, where nobody asked for silence."""
+    return nullcontext(Silent()) if quiet else display_progress()
 
 
 def print_json(data: Mapping[str, Any]) -> None:
     """JSON to standard output: a line per entry, and per row of a table. It holds no NaN, which JSON lacks."""
     entries = ",\n".join(f" {_compact(key)}: {_rows(value)}" for key, value in data.items())
-    typer.echo(f"{{\n{entries}\n}}")
+    results().write(f"{{\n{entries}\n}}\n")
+
+
+def tell_explanation(
+    found: "Explanation[Any]",
+    table: Callable[[Any, int], None],
+    notes: Callable[[Any], Sequence[str]],
+    *,
+    top: int | None,
+    as_json: bool,
+    output: Path | None,
+    quiet: bool,
+) -> None:
+    """One explanation, as the options of a command ask: into a file, as JSON, or as sentence, table and notes."""
+    if output is not None:
+        write_explanation(found, output)
+    if as_json:
+        print_json(_shortened(found.to_dict(), top))
+    elif output is None or not quiet:
+        emit(found.sentence)
+        table(found, TOP if top is None else top)
+        for note in () if quiet else notes(found):
+            say(note)
+
+
+def write_explanation(found: "Explanation[Any]", path: Path) -> None:
+    """An explanation whole, or its players as a table."""
+    from ..explanation import structure_columns
+
+    if path.name.lower().endswith(TABLES):
+        columns = {"name": list(found.players), "value": found.values, "std_error": found.std_errors}
+        write_columns(columns | structure_columns(found.structure, found), path)
+    else:
+        found.save(path)
+
+
+def _shortened(data: dict[str, Any], top: int | None) -> dict[str, Any]:
+    """The JSON with its first players only; how many there are stands beside them."""
+    if top is None:
+        return data
+    return data | {"n_players": len(data["players"]), "players": data["players"][:top]}
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -88,12 +149,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
     for row in rows:
         table.add_row(*(Text(_cell(entry)) for entry in row))
     # a pipe gets whole lines; a terminal its own width
-    width = None if sys.stdout.isatty() else 200
-    Console(file=sys.stdout, width=width, highlight=False).print(table)
+    out = results()
+    Console(file=out, width=None if out.isatty() else 200, highlight=False).print(table)
 
 
 def write_columns(columns: Mapping[str, Any], path: Path) -> None:
     """A table to a file: .csv, .tsv or .parquet.
+
+    In a text table a cell that a spreadsheet would take for a formula gets an apostrophe in front.
 
     Raises
     ------
@@ -117,7 +180,25 @@ def write_columns(columns: Mapping[str, Any], path: Path) -> None:
             import pyarrow.csv as csv
 
             delimiter = "," if suffix == ".csv" else "\t"
-            csv.write_csv(table, part, csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
+            csv.write_csv(
+                _without_formulas(table), part, csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+            )
+
+
+def _without_formulas(table: Any) -> Any:
+    import pyarrow as pa
+
+    columns = [
+        pa.array([_harmless(cell) for cell in column.to_pylist()], pa.string())
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=[_harmless(name) for name in table.column_names])
+
+
+def _harmless(cell: str | None) -> str | None:
+    return f"'{cell}" if cell is not None and _FORMULA.match(cell) else cell
 
 
 def _cell(entry: Any) -> str:
@@ -135,4 +216,6 @@ def _rows(value: Any) -> str:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # JSON on every code page: what it lacks is written as an escape of JSON's own
+    unicode = (results().encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf16", "utf32")
+    return json.dumps(value, ensure_ascii=not unicode, allow_nan=False)

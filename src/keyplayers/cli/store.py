@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import commands
 from .batch import columns_of, count_line, print_targets, rows_of, store_data, write_players
 from .options import Json, Quiet
 from .output import TOP, print_json, print_table, say, write_columns
@@ -20,7 +21,6 @@ Top = Annotated[int, typer.Option(help="Rows to show.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the table: .csv, .tsv or .parquet.")]
 
 
-@store.command()
 def summary(
     folder: Folder, top: Top = TOP, as_json: Json = False, output: Output = None, quiet: Quiet = False
 ) -> None:
@@ -40,7 +40,6 @@ def summary(
         say(count_line(found))
 
 
-@store.command()
 def top(
     folder: Folder,
     within: Annotated[
@@ -59,7 +58,6 @@ def top(
     _tell("Recurring players", view, found, top, as_json, output)
 
 
-@store.command()
 def similar(
     folder: Folder,
     target: Annotated[
@@ -79,7 +77,6 @@ def similar(
     _tell("Similar explanations", view, found, top, as_json, output)
 
 
-@store.command()
 def export(
     folder: Folder,
     output: Annotated[
@@ -111,6 +108,10 @@ def export(
         print_json({"kind": "players", "players": rows_of(found.to_frame("dict", top=top))})
     elif not output:
         raise InputError("say where to: -o players.parquet, or --json")
+
+
+for _command in (summary, top, similar, export):
+    commands.add(store, _command)
 
 
 def _open(folder: Path) -> "Store":

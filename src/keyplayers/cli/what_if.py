@@ -11,9 +11,9 @@ from .output import (
     TABLES,
     TOP,
     check_output,
+    emit,
     print_json,
     print_table,
-    printable,
     say,
     show_progress,
     write_columns,
@@ -112,7 +112,7 @@ def _answer(
     if as_json:
         print_json({"schema": SCHEMA, "kind": "what_if", **answer.to_dict()})
     else:
-        typer.echo(printable(answer.sentence))
+        emit(answer.sentence)
 
 
 def _table(
@@ -138,9 +138,9 @@ def _print_table(
     mrf: "MarkovRandomField", target: Any, state: "BeliefState", table: dict[str, list[Any]], top: int
 ) -> None:
     believed, now = _most_believed(mrf, target, state)
-    typer.echo(f"The field believes that {printable(str(target))} is {printable(str(believed))} ({now:.3f}).")
+    emit(f"The field believes that {target} is {believed} ({now:.3f}).")
     if not table["name"]:
-        typer.echo("There is no evidence around it.")
+        emit("There is no evidence around it.")
         return
     columns = ["variable", "hops", "evidence", "without evidence", "without it", "if it were", "then", "log-odds"]
     keys = (

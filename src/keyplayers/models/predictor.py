@@ -135,7 +135,7 @@ class Predictor:
         self.n_calls += 1
         try:
             raw = function(batch)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a model that ends the program has failed like any other
             raise PredictorError(f"the model raised {type(error).__name__}: {error}") from error
         return as_array(raw, n_rows, several=self.multilabel)
 

@@ -1,5 +1,6 @@
 """One writer at a time: a lock that the operating system takes away from whoever dies."""
 
+import errno
 import json
 import os
 import socket
@@ -9,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ...errors import StoreLockedError
+from ..._base.atomic import refuse_link
+from ...errors import InputError, StoreLockedError
 
 if sys.platform == "win32":
     import msvcrt
@@ -26,6 +28,12 @@ else:
 
     def _take(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+# where the system can, a link is not followed even if it is laid at the last moment
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+# what a lock that somebody holds says; anything else is said by file systems without locks
+_TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 
 
 class WriterLock:
@@ -46,16 +54,11 @@ class WriterLock:
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        refuse_link(self._path)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644)
         try:
-            try:
-                _take(descriptor)
-            except OSError:
-                raise StoreLockedError(
-                    f"{self._path.parent} is being written by {_describe(self._read())}; wait for it, "
-                    "or give another folder"
-                ) from None
-            left = self._read()
+            self._lock(descriptor)
+            left = self._owner(descriptor)
             if left and not _seen_from_here(left):
                 raise StoreLockedError(
                     f"{self._path.parent} was being written by {_describe(left)}, which cannot be seen from here; "
@@ -78,6 +81,27 @@ class WriterLock:
             _held.discard(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = None
+
+    def _lock(self, descriptor: int) -> None:
+        try:
+            _take(descriptor)
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise InputError(
+                    f"{self._path.parent} lies on a file system that keeps no locks ({error.strerror}), so two "
+                    "writers could not know of each other; give a folder on another one"
+                ) from None
+            raise StoreLockedError(
+                f"{self._path.parent} is being written by {_describe(self._read())}; wait for it, "
+                "or give another folder"
+            ) from None
+
+    def _owner(self, descriptor: int) -> dict[str, Any]:
+        """Whom a lock that is free names: one that was left behind. Anything else in the file is not ours."""
+        begin = self._path.read_bytes().lstrip(b"\0")[:1]  # a writer may have died while it wrote
+        if os.fstat(descriptor).st_nlink > 1 or begin not in (b"", b"{"):
+            raise InputError(f"{self._path} is no lock of a store; it is left as it is. Give another folder")
+        return self._read()
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -28,6 +28,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..._base.atomic import new_beside
 from ...errors import FileFormatError, KeyPlayersWarning
 from .encoding import Rows
 
@@ -216,7 +217,7 @@ def write_part(folder: Path, number: int, rows: Rows, replaces: Iterable[str] = 
 
 def write_atomically(path: Path, data: Any) -> None:
     """A file that is there with all its bytes, on disk, or not at all."""
-    temporary = path.with_name(f"{TEMPORARY}{path.name}")
+    temporary = new_beside(path, TEMPORARY)
     try:
         with open(temporary, "wb") as file:
             file.write(data)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..._base.atomic import refuse_link
 from ..._base.interrupts import deferred_interrupt
 from ..._version import __version__
 from ...errors import FileFormatError, InputError, KeyPlayersWarning
@@ -75,6 +76,8 @@ class Writer:
 
     def __enter__(self) -> Self:
         self.path.mkdir(parents=True, exist_ok=True)
+        for name in (MANIFEST, LOCK, TARGETS, PLAYERS, DAMAGED):
+            refuse_link(self.path / name)
         if not (self.path / MANIFEST).exists():
             _refuse_foreign(self.path)
         with ExitStack() as exits:
@@ -195,9 +198,9 @@ class Writer:
         """Finish or undo what a killed writer had begun; set aside what cannot be read."""
         for folder in (self.path, self.path / TARGETS, self.path / PLAYERS):
             for entry in folder.iterdir():
-                if entry.name.startswith(TEMPORARY):
+                if entry.name.startswith(TEMPORARY) and (entry.is_symlink() or not entry.is_dir()):
                     entry.unlink(missing_ok=True)
-                elif folder == self.path and entry.name.startswith(".shared-"):
+                elif folder == self.path and entry.name.startswith(".shared-") and not entry.is_symlink():
                     shutil.rmtree(entry, ignore_errors=True)
         names = [entry.name for folder in (TARGETS, PLAYERS) for entry in _entries(self.path / folder)]
         self._number = max(map(part_number, names), default=0)
