@@ -222,7 +222,8 @@ def _ragged_line(path: str, delimiter: str, n_columns: int) -> str | None:
         begin = 1
         for cells in rows:
             if cells and len(cells) != n_columns:
-                return f"line {begin} has {len(cells)} cell{'s' * (len(cells) != 1)}, where the first has {n_columns}: {', '.join(cells[:8])}"
+                what = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+                return f"line {begin} has {what}, where the first has {n_columns}: {', '.join(cells[:8])}"
             begin = rows.line_num + 1
     return None
 
