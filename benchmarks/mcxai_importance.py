@@ -1,4 +1,4 @@
-"""Do win rates follow the exact Shapley values of P(target), and better than the drop of masking one player alone?
+"""Do the values follow exact Shapley values of P(target), and better than win rates or drops of single players?
 
     python benchmarks/mcxai_importance.py [--rows N] [--instances N]
 
@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=12)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    totals: dict[str, list[float]] = {"win rates": [], "contributions": [], "single drops": []}
+    totals: dict[str, list[float]] = {"win rates": [], "values": [], "single drops": []}
     for name, model, x, y in models():
         model.fit(x, y)
         tau = x.mean(axis=0)
@@ -68,9 +68,8 @@ def main() -> None:
         for row in x[chosen]:
             ex = McXai(model, baseline=tau, max_evals=options.rows).explain(row, random_state=0)
             values, drops = exact(model.predict_proba, row, tau, ex.classes.index(ex.target))
-            moved = dict(zip(ex.main.players, ex.main.contributions, strict=True))
-            ours = [ex.value(i) for i in range(12)]
-            for key, scores in zip(totals, (ours, [moved[i] for i in range(12)], drops), strict=True):
+            ours = [ex.win_rates.get(i, 0.0) for i in range(12)]
+            for key, scores in zip(totals, (ours, [ex.value(i) for i in range(12)], drops), strict=True):
                 found[key].append(spearmanr(scores, values)[0])
         for key in totals:
             totals[key] += found[key]

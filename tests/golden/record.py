@@ -16,12 +16,33 @@ import math
 TOLERANCE = 1e-11
 _DIGITS, _PLACES = 12, 13
 
-_GAME = ("game", "players", "flipped", "flip_sets", "best_set", "drop", "p_best", "becomes", "best_path")
+_GAME = (
+    "game",
+    "players",
+    "flipped",
+    "minimal",
+    "flip_sets",
+    "best_set",
+    "drop",
+    "p_best",
+    "becomes",
+    "best_path",
+)
 _GAME += ("best_path_win_rate", "lower_bound", "n_rows", "n_playouts")
-_GAME_NUMBERS = ("win_rates", "n_visits", "contributions")
+_GAME_NUMBERS = ("win_rates", "n_visits")
 _TREE = ("parents", "players", "n_visits", "n_starts", "ended")
 _CLASSIFIER = ("target", "predicted", "classes", "p_target", "p_masked", "predicted_masked", "flipped", "partial")
-_CLASSIFIER += ("key_set", "opposition", "trail", "lower_bound", "proven", "n_evaluations", "n_rows", "n_calls")
+_CLASSIFIER += (
+    "key_set",
+    "opposition",
+    "trail",
+    "lower_bound",
+    "proven",
+    "minimal",
+    "n_evaluations",
+    "n_rows",
+    "n_calls",
+)
 _CLASSIFIER += ("quantity", "unit")
 _FIELD = ("target", "worth_states", "unit", "engine", "saturated", "meets_zero", "worth_alone", "worth_ball")
 _FIELD += ("n_evaluations",)
@@ -75,6 +96,7 @@ def keep_classifier(found):
     rows = found["players"]
     kept["players"] = [row["name"] for row in rows]
     kept["values"] = checksum([row["value"] for row in rows])
+    kept["std_errors"] = checksum([row["std_error"] for row in rows])
     kept["shown"] = digest([[row["instance"], row["masked"]] for row in rows])
     kept["games"] = []
     for game in found["games"]:

@@ -5,7 +5,12 @@ import numpy as np
 from keyplayers.mcxai.budget import Budget
 from keyplayers.mcxai.flip_sets.find import find_flip_sets
 from keyplayers.mcxai.game.game import Game
-from keyplayers.mcxai.game.state_cache import StateCache
+from keyplayers.mcxai.game.state_cache import Scored, StateCache
+
+
+def scored(probabilities):
+    """With the class of the largest probability as the decision."""
+    return Scored(probabilities, probabilities.argmax(axis=1))
 
 
 def cache_of(score, n, *, target=1, max_rows=10_000, deadline=np.inf, **settings):
@@ -13,7 +18,7 @@ def cache_of(score, n, *, target=1, max_rows=10_000, deadline=np.inf, **settings
 
     def probabilities(states):
         p = np.array([score(frozenset(np.flatnonzero(s).tolist())) for s in states], dtype=float)
-        return np.column_stack([1 - p, p])
+        return scored(np.column_stack([1 - p, p]))
 
     return StateCache(probabilities, n, target, Budget(max_rows, deadline), **settings)
 

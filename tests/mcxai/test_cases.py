@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from keyplayers import InputError, McXai, PredictorError, Tabular, UnknownNameError
-from keyplayers.mcxai.codec import explanation_from_dict
+from keyplayers.mcxai.codec import explanation_from_dict, write_record
 
 
 def p1(rows):
@@ -425,12 +425,12 @@ def test_the_seed_decides_and_the_batch_size_does_not():
     explainer = McXai(model, baseline=0)
     answers = [explainer.explain(x[0], random_state=3) for _ in range(2)]
     answers += [McXai(model, baseline=0, batch_size=size).explain(x[0], random_state=3) for size in (1, 64)]
-    first = answers[0].main.to_dict()
+    first = write_record(answers[0].main)
     assert first["flipped"]
-    assert all(ex.main.to_dict() == first for ex in answers)
-    assert all(ex.continuation.to_dict() == answers[0].continuation.to_dict() for ex in answers)
+    assert all(write_record(ex.main) == first for ex in answers)
+    assert all(write_record(ex.continuation) == write_record(answers[0].continuation) for ex in answers)
     other = explainer.explain(x[0], random_state=4)
-    assert other.main.to_dict() != first
+    assert write_record(other.main) != first
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before  # noqa: NPY002
 
 

@@ -7,7 +7,7 @@ from keyplayers.mcxai.budget import NO_ROWS, Budget
 from keyplayers.mcxai.game.game import Game
 from keyplayers.mcxai.game.state_cache import StateCache
 from keyplayers.mcxai.tree._tree_kernels import reward
-from tests.mcxai.games import additive, cache_of, game_of
+from tests.mcxai.games import additive, cache_of, game_of, scored
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_state_is_shown_to_the_model_once():
 @settings(max_examples=30, deadline=None)
 def test_states_are_told_apart_like_keys_of_a_dict(seed, n, max_rows):
     rng = np.random.default_rng(seed)
-    cache = StateCache(lambda states: np.full((len(states), 2), 0.5), n, 0, Budget(max_rows))
+    cache = StateCache(lambda states: scored(np.full((len(states), 2), 0.5)), n, 0, Budget(max_rows))
     known = {}
     for size in rng.integers(1, 1500, 6):
         states = rng.random((size, n)) < rng.random()
@@ -58,7 +58,7 @@ def test_states_that_a_model_refused_are_asked_for_again():
         calls.append(len(states))
         if len(calls) == 2:
             raise RuntimeError("not now")
-        return np.full((len(states), 2), 0.5)
+        return scored(np.full((len(states), 2), 0.5))
 
     cache = StateCache(moody, 12, 0, Budget(1000))
     states = np.eye(12, dtype=bool)

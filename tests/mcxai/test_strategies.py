@@ -15,7 +15,7 @@ from keyplayers.mcxai.flip_sets.search import FlipSetSearch, replay_orders
 from keyplayers.mcxai.flip_sets.top_down import unmask_top_down
 from keyplayers.mcxai.game.game import Game
 from keyplayers.mcxai.game.state_cache import StateCache
-from tests.mcxai.games import additive, find_within, game_of, random_score
+from tests.mcxai.games import additive, find_within, game_of, random_score, scored
 
 
 def search_of(score, n, *, singles=True, **settings):
@@ -161,7 +161,7 @@ def test_log_odds_are_taken_against_the_classes_that_come_nearest():
         logits = np.tile([3.0, 0.0, 1.0, 2.0], (len(states), 1))
         logits[:, 1] += 2.9 * states[:, 0]
         p = np.exp(logits)
-        return p / p.sum(axis=1, keepdims=True)
+        return scored(p / p.sum(axis=1, keepdims=True))
 
     game = Game(StateCache(probabilities, 3, 0, Budget(1000)), 1, np.zeros(3, dtype=bool))
     search = FlipSetSearch(game, np.random.default_rng(0))

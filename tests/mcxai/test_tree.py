@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyplayers.mcxai.tree import _select_kernels as kernels
-from keyplayers.mcxai.tree.from_cache import estimate_from_cache
 from keyplayers.mcxai.tree.growing import GrowingTree, Rules
 from keyplayers.mcxai.tree.play import play, play_first_moves
 from keyplayers.mcxai.tree.surrogates import SURROGATES
@@ -213,47 +212,6 @@ def test_first_moves_are_all_played_alike():
     visits = tree.n_visits[tree.children(0)]
     assert len(visits) == 6
     assert visits.max() - visits.min() <= 1
-
-
-def test_contributions_are_mean_changes_over_all_orders_up_to_the_end():
-    from itertools import permutations
-
-    n = 4
-    score = random_score(np.random.default_rng(5), n)
-    game = game_of(score, n)
-    assert game.sign == 1
-    game.evaluate(np.array([[bool(s >> p & 1) for p in range(n)] for s in range(2**n)]))
-    changes = [[] for _ in range(n)]
-    for order in permutations(range(n)):
-        for k in range(n):
-            before, after = score(frozenset(order[:k])), score(frozenset(order[: k + 1]))
-            changes[order[k]].append(before - after)
-            if after <= 0.5:
-                break
-    # the mean over several runs of 64 playouts lies within four of its standard errors
-    runs = np.array([estimate_from_cache(game, 10, np.random.default_rng(seed)) for seed in range(60)])
-    exact = np.array([np.mean(c) for c in changes])
-    z = (runs.mean(axis=0) - exact) / (runs.std(axis=0, ddof=1) / np.sqrt(60))
-    assert np.abs(z).max() < 4
-    assert runs.mean(axis=0) == pytest.approx(exact, abs=0.02)
-
-
-def test_contributions_of_players_that_no_playout_met_are_what_they_change_alone():
-    game = game_of(additive([1.0, 0.5, 0.2], 2.0), 3)
-    singles = game.evaluate_sets([(0,), (1,)])
-    found = estimate_from_cache(game, 10, np.random.default_rng(0))
-    assert found[:2] == pytest.approx(game.changes(singles))
-    assert np.isnan(found[2])
-
-
-def test_replays_do_not_depend_on_the_blocks_in_which_they_are_drawn(monkeypatch):
-    n = 7
-    game = game_of(random_score(np.random.default_rng(5), n), n)
-    game.evaluate(np.array([[bool(s >> p & 1) for p in range(n)] for s in range(0, 2**n, 2)]))
-    whole = estimate_from_cache(game, 10, np.random.default_rng(0))
-    assert len(np.unique(whole)) > n - 2
-    monkeypatch.setattr("keyplayers.mcxai.tree.from_cache.DRAWS", 20)
-    assert np.array_equal(estimate_from_cache(game, 10, np.random.default_rng(0)), whole, equal_nan=True)
 
 
 class CountingBackwards:

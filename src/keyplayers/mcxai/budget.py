@@ -20,9 +20,13 @@ class Budget:
 
     def rows_left(self, n_rows: int) -> int:
         """Rows that may still be given to a model that was given `n_rows`."""
-        if time.perf_counter() > self.deadline:
+        if self.out_of_time():
             return 0
         return max(0, self.max_rows - self.reserve - n_rows)
+
+    def out_of_time(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.perf_counter() > self.deadline
 
     def part(self, n_rows: int, more: int) -> "Budget":
         """The same, but for at most so many `more` rows than the `n_rows` that are spent."""

@@ -12,7 +12,7 @@ from .._base.names import name_from_json, name_to_json
 from .._version import __version__
 from ..errors import InputError
 from ..explanation import Explanation, structure_columns, structure_to_dict
-from .result import GameResult, GameTrees, Kind, PairChanges, Players
+from .result import Alternative, GameResult, GameTrees, Kind, PairChanges, Players
 from .tree.tree import SearchTree
 
 SCHEMA = 1
@@ -137,6 +137,7 @@ def _to_dict(structure: GameTrees, explanation: Explanation[Any]) -> dict[str, A
         "trail": list(structure.trail),
         "lower_bound": structure.lower_bound,
         "proven": structure.proven,
+        "minimal": structure.minimal,
         "n_evaluations": explanation.n_evaluations,
         "n_rows": structure.n_rows,
         "n_calls": structure.n_calls,
@@ -145,6 +146,7 @@ def _to_dict(structure: GameTrees, explanation: Explanation[Any]) -> dict[str, A
         "unit": explanation.unit,
         "sentence": explanation.sentence,
         "players": _write_players(structure, explanation),
+        "alternatives": [_write_alternative(each) for each in structure.alternatives],
         "games": [write_record(game) for game in structure.games],
         "settings": dict(explanation.settings),
         "seed": explanation.settings.get("random_state"),
@@ -167,6 +169,20 @@ def _write_players(structure: GameTrees, explanation: Explanation[Any]) -> list[
             }
         )
     return players
+
+
+def _write_alternative(alternative: Alternative) -> dict[str, Any]:
+    return {
+        "changes": [[_write_name(player), *words] for player, words in alternative.changes.items()],
+        "becomes": _write_name(alternative.new_class),
+        "p_target": alternative.p_target,
+        "distance": alternative.distance,
+    }
+
+
+def _read_alternative(data: Mapping[str, Any]) -> Alternative:
+    changes = {_read_name(player): (own, put_in) for player, own, put_in in data["changes"]}
+    return Alternative(changes, _read_name(data["becomes"]), data["p_target"], data["distance"])
 
 
 def explanation_from_dict(data: Mapping[str, Any]) -> Explanation[GameTrees]:
@@ -199,6 +215,7 @@ def explanation_from_dict(data: Mapping[str, Any]) -> Explanation[GameTrees]:
         seconds=data["seconds"],
         display_values={name: (row["instance"], row["masked"]) for name, row in zip(names, players, strict=True)},
         partial=data.get("partial", False),
+        alternatives=tuple(_read_alternative(each) for each in data.get("alternatives", ())),
     )
     return Explanation(
         kind="mcxai",
@@ -237,6 +254,5 @@ def _game_columns(kind: str, game: GameResult | None, players: Players) -> dict[
 
     return {
         f"{kind}_win_rate": column(game and game.win_rates, math.nan),
-        f"{kind}_contribution": column(game and game.contributions, math.nan),
         f"{kind}_visits": column(game and game.n_visits, 0),
     }

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._base.arrays import Floats
 from .._base.progress import Progress, Silent
 from .._base.seeding import RandomState, generator
 from .._base.settings import (
@@ -26,26 +25,28 @@ from .._base.settings import (
 from .._base.sharing import fingerprint
 from ..errors import InputError, ModelError
 from ..explanation import Explanation
+from ..models.decisions import Prediction
 from ..models.outputs import OUTPUTS, Output
 from ..models.predictor import Predictor
-from ..spaces.protocol import FeatureSpace
+from ..spaces.protocol import FeatureSpace, MaskedInstance, Neighbours
 from ..spaces.tabular import Tabular
 from . import codec as codec  # it registers the forms of the structure
 from .budget import Budget
 from .game.scorer import Scorer
 from .game.state_cache import StateCache
-from .readout import build_explanation
-from .result import GameResult, GameTrees
+from .nearest import Goal, choose, unlike_rows
+from .readout import Told, build_explanation
+from .result import GameTrees
 from .shares import share_out
 from .tree.surrogates import SURROGATES
-from .two_games import SearchSettings, play_both
+from .two_games import SearchSettings, TwoGames
 
 AUTO = exactly("auto")
 
 # settings that say how the search is done
 _SEARCH = tuple(field.name for field in fields(SearchSettings))
 # settings that the explanation repeats
-_TOLD = (*_SEARCH, "max_evals", "max_seconds", "batch_size", "output", "multilabel")
+_TOLD = (*_SEARCH, "max_evals", "max_seconds", "batch_size", "output", "multilabel", "threshold")
 
 
 def _is_widening(value: Any) -> bool:
@@ -59,6 +60,17 @@ def _is_widening(value: Any) -> bool:
 
 _WIDENING = AUTO | NOTHING | Rule(lambda: "(c > 0, alpha >= 0)", _is_widening)
 _SPACE = NOTHING | Rule(lambda: "a feature space such as Tabular()", lambda value: hasattr(value, "bind"))
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call of `explain`."""
+
+    target: Hashable
+    random_state: RandomState
+    rng: np.random.Generator
+    progress: Progress
+    started: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +102,8 @@ class McXai(Settings):
         Playouts that go on at a time, with virtual loss; 1 is the textbook, "auto" 12.
     share_orders
         Let all orders of the same set share their statistics in the selection.
+    find_sets
+        Whether small sets are looked for before the tree search, and made minimal; False: the tree search is all.
     max_evals
         Rows given to the model. "auto": at most 600 for up to 64 players (4 more for each further player), and
         fewer where the answer is settled before. A number is used up, unless everything has been seen. The
@@ -103,7 +117,12 @@ class McXai(Settings):
     class_names
         Names of the classes; default the estimator's.
     multilabel
-        The columns are labels that are on or off independently (threshold 0.5); `target` names one.
+        The columns are labels that are on or off independently; `target` names one.
+    threshold
+        The second of two classes is decided for, or a label is on, at or above this probability. Default: the
+        model's own decision (its `predict`, where it has one), else the largest probability.
+    contrast
+        Why the target rather than this class? The classification game is over only where the model decides for it.
 
     Notes
     -----
@@ -132,12 +151,15 @@ class McXai(Settings):
     rollout: Literal["surrogate", "random"] = setting("surrogate", one_of("surrogate", "random"))
     parallel_leaves: int | Literal["auto"] = setting("auto", AUTO | whole(1))
     share_orders: bool = setting(False, YES_OR_NO)
+    find_sets: bool = setting(True, YES_OR_NO)
     max_evals: int | Literal["auto"] = setting("auto", AUTO | whole(2))
     max_seconds: float | None = setting(None, NOTHING | real(above=0))
     batch_size: int = setting(256, whole(1))
     output: Output = setting("proba", one_of(*OUTPUTS))
     class_names: Sequence[Hashable] | None = setting(None, ANYTHING)
     multilabel: bool = setting(False, YES_OR_NO)
+    threshold: float | None = setting(None, NOTHING | real(0, at_most=1))
+    contrast: Hashable = setting(None)
 
     _table: ClassVar[FeatureSpace]  # of an explainer without `space`: made once, since it may hold a background
 
@@ -154,9 +176,26 @@ class McXai(Settings):
             object.__setattr__(self, "_table", Tabular(baseline=self.baseline, background=self.background))
         self._predictor()
 
+    @classmethod
+    def as_published(cls, predict: Any, space: FeatureSpace | None = None, **settings: Any) -> "McXai":
+        """The paper to the letter: UCT with a trained surrogate and random roll-outs, no sets beside the tree.
+
+        Settings given here go before the paper's: L = 10, eta = 0.5, every action tried once before any is tried
+        twice, one playout at a time.
+        """
+        published: dict[str, Any] = {
+            "depth": 10,
+            "surrogate": "regression",
+            "widening": None,
+            "rollout": "random",
+            "parallel_leaves": 1,
+            "find_sets": False,
+        }
+        return cls(predict, space, **(published | settings))
+
     @property
     def textbook(self) -> bool:
-        """Whether the settings ask for the search as the textbook has it."""
+        """Whether the tree search is all: no small sets are looked for beside it."""
         return self._search().textbook
 
     def identity(self) -> tuple[dict[str, Any], str | None]:
@@ -198,44 +237,69 @@ class McXai(Settings):
         UnknownNameError
             There is no such class.
         """
-        started = time.perf_counter()
-        rng = generator(random_state)
-        bound = self._feature_space().bind(instance)
-        scorer = Scorer(self._predictor(), bound, np.flatnonzero(bound.maskable), self.batch_size)
-        n_players, n_backgrounds = len(scorer.maskable), bound.n_backgrounds
-        total, shares = share_out(self.max_evals, n_players, n_backgrounds, self.textbook)
-        progress = progress or Silent()
-        cache = self._open_cache(scorer, target, Budget(total, self._deadline(started)))
-        cache.on_rows = progress.advance
+        space: Any = self._feature_space()
+        call = _Call(
+            target=target,
+            random_state=random_state,
+            rng=generator(random_state),
+            progress=progress or Silent(),
+            started=time.perf_counter(),
+        )
+        if getattr(space, "seeks_neighbours", False):
+            return self._explain_nearest(space.neighbours(instance), space.n_neighbours, call)
+        return self._explain(space.bind(instance), self._predictor(), call)
+
+    def _explain_nearest(self, neighbours: Neighbours, n_neighbours: int, call: "_Call") -> Explanation[GameTrees]:
+        """Explain towards each of the nearest rows that the model decides otherwise; the fewest changes win."""
+        predictor, goal = self._predictor(), Goal(call.target, self.contrast, self.multilabel)
+        rows = unlike_rows(neighbours, predictor, goal, n_neighbours, self.batch_size)
+        explained = [self._explain(neighbours.towards(row), predictor, call) for row in rows.chosen]
+        return choose(explained, [float(neighbours.distances[row]) for row in rows.chosen], rows.n_scanned)
+
+    def _explain(self, bound: MaskedInstance, predictor: Predictor, call: "_Call") -> Explanation[GameTrees]:
+        """Both games about a bound instance."""
+        scorer = Scorer(predictor, bound, np.flatnonzero(bound.maskable), self.batch_size)
+        shares = share_out(self.max_evals, len(scorer.maskable), bound.n_backgrounds, self.textbook)
+        cache = self._open_cache(scorer, call.target, Budget(shares.total, self._deadline(call.started)))
+        cache.on_rows = call.progress.advance
         names = [bound.names[i] for i in scorer.maskable]
-        games: list[GameResult] = []
+        games = TwoGames(cache, names, self._search(), shares, call.rng)
 
-        def tell(partial: bool = False) -> Explanation[GameTrees]:
-            cost = (scorer.predictor.n_calls, time.perf_counter() - started)
-            told = self._settings(random_state)
-            return build_explanation(games, cache, bound, scorer.predictor.classes, cost, partial, told)
+        def tell(partial: bool) -> Explanation[GameTrees]:
+            told = Told(
+                classes=scorer.predictor.classes,
+                n_calls=scorer.predictor.n_calls,
+                seconds=time.perf_counter() - call.started,
+                partial=partial,
+                settings=self._settings(call.random_state),
+            )
+            return build_explanation(games.results(), games.contributions(), cache, bound, told)
 
-        progress.begin("masking", total)
+        call.progress.begin("masking", shares.total)
         try:
-            play_both(cache, names, self._search(), shares, rng, games)
+            games.play()
         except KeyboardInterrupt:
-            if not games:
-                raise
             return tell(partial=True)
         except ModelError as error:
             error.masked = scorer.masked_names()
-            error.partial = tell() if games else None
+            error.partial = tell(partial=True)
             raise
         finally:
-            progress.end()
-        return tell()
+            call.progress.end()
+        return tell(partial=cache.budget.out_of_time())
 
     def _open_cache(self, scorer: Scorer, target: Hashable, budget: Budget) -> StateCache:
         """The cache with the instance itself and everything masked, which are shown in any case."""
-        ends = scorer.ends()
-        y = self._target(scorer, ends, target)
-        if y >= ends.shape[1]:  # a class that a model of labels has not given yet
-            ends = np.pad(ends, ((0, 0), (0, y + 1 - ends.shape[1])))
+        prediction = scorer.ends()
+        y = self._target(scorer, prediction, target)
+        scorer.label = y if self.multilabel else None
+        contrast = None if self.contrast is None else scorer.predictor.index(self.contrast)
+        if contrast == y:
+            raise InputError(f"contrast must be another class than the target, got {self.contrast!r} for both")
+        ends = scorer.decided(prediction)
+        missing = max(y, contrast or 0) + 1 - ends.probabilities.shape[1]
+        if missing > 0:  # a class that a model of labels has not given yet
+            ends = ends._replace(probabilities=np.pad(ends.probabilities, ((0, 0), (0, missing))))
         n = len(scorer.maskable)
         cache = StateCache(
             score=scorer,
@@ -243,14 +307,17 @@ class McXai(Settings):
             target=y,
             budget=budget,
             multilabel=self.multilabel,
+            contrast=contrast,
+            threshold=_threshold_of(scorer.predictor, y, self.multilabel),
             rows_per_state=scorer.bound.n_backgrounds,
+            states_per_call=max(1, self.batch_size // scorer.bound.n_backgrounds),
         )
-        masks = np.zeros((len(ends), n), dtype=bool)
+        masks = np.zeros((len(ends.decisions), n), dtype=bool)
         masks[1:] = True
         cache.insert(masks, ends)
         return cache
 
-    def _target(self, scorer: Scorer, ends: Floats, target: Hashable) -> int:
+    def _target(self, scorer: Scorer, ends: Prediction, target: Hashable) -> int:
         """Index of the class that the games are about."""
         if target is not None:
             return scorer.predictor.index(target)
@@ -259,7 +326,7 @@ class McXai(Settings):
                 f"with multilabel=True say which label the games are about: target= one of "
                 f"{', '.join(map(repr, scorer.predictor.classes[:20]))}"
             )
-        return int(ends[0].argmax())
+        return int(scorer.decided(ends).decisions[0])
 
     def _deadline(self, started: float) -> float:
         return float("inf") if self.max_seconds is None else started + self.max_seconds
@@ -268,7 +335,7 @@ class McXai(Settings):
         return self._table if self.space is None else self.space
 
     def _predictor(self) -> Predictor:
-        return Predictor(self.predict, self.output, self.class_names, self.multilabel)
+        return Predictor(self.predict, self.output, self.class_names, self.multilabel, threshold=self.threshold)
 
     def _search(self) -> SearchSettings:
         return SearchSettings(**{name: getattr(self, name) for name in _SEARCH})
@@ -284,3 +351,11 @@ class McXai(Settings):
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _threshold_of(predictor: Predictor, target: int, multilabel: bool) -> float | None:
+    """Probability of the target at which the model decides for it; None: where it is the largest."""
+    rule = predictor.rule
+    if rule.threshold is None or multilabel or rule.positive == target:
+        return rule.threshold
+    return 1 - rule.threshold

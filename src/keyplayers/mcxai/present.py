@@ -10,6 +10,8 @@ from .result import GameResult, GameTrees, Players
 
 # players that a sentence names before it counts the rest
 N_NAMED = 8
+# letters of a value that a sentence shows
+LONGEST = 24
 
 
 class Table(NamedTuple):
@@ -25,25 +27,24 @@ def sentence(structure: GameTrees) -> str:
     main = structure.main
     says = f"The model says {structure.predicted!r} of this instance"
     p = f"P({structure.target!r}) = {structure.p_target:.3f}"
+    stopped = " The search was stopped early." if structure.partial else ""
     if not main.players:
         return f"{says} ({p}); masking would change nothing: every player already has its masked value."
     if not main.flipped:
-        return f"{says} ({p}){_unflipped(structure)}"
-    return f"{says} ({p}); {_flipped(structure)}{_opposed(structure)}."
+        return f"{says} ({p}); {_unflipped(structure)}.{stopped}"
+    return f"{says} ({p}); {_flipped(structure)}{_opposed(structure)}.{stopped}"
 
 
 def _unflipped(structure: GameTrees) -> str:
-    """What came nearest, where no key set is known."""
-    main, target = structure.main, structure.target
-    near = listing(main.best_set) or "nothing"
-    if (main.new_class != target) == (main.kind == "classification"):
-        return (
-            f". With {near} masked it says {main.new_class!r} (P({target!r}) = {main.p_best:.3f}), but the rows, "
-            "the seconds or the depth allowed were too few to find a set of which every player is needed."
-        )
+    """What came nearest, where no set is known that changes the decision."""
+    main = structure.main
+    nothing = "no set that was tried changes that"
+    if structure.proven:
+        nothing = "nothing changes that: all sets of players were masked"
+    near = listing(main.best_set, structure) or "nothing"
     return (
-        f"; no set that was tried changes that. Nearest came masking {near}: {structure.p_target:.3f} -> "
-        f"{main.p_best:.3f}; with everything masked it is {structure.p_masked:.3f}."
+        f"{nothing}. Nearest came masking {near}: {structure.p_target:.3f} -> {main.p_best:.3f}; with everything "
+        f"masked it is {structure.p_masked:.3f}"
     )
 
 
@@ -53,9 +54,10 @@ def _flipped(structure: GameTrees) -> str:
     verb = "carry it" if several else "carries it"
     if main.kind == "misclassification":
         verb = f"{'stand' if several else 'stands'} in the way of {structure.target!r}"
+    unsure = "" if main.minimal else "; the rows or seconds allowed did not tell whether all of them are needed"
     return (
-        f"{listing(main.best_set)} {verb}: with {'them' if several else 'it'} masked it says {main.new_class!r} "
-        f"(P({structure.target!r}) = {main.p_best:.3f})"
+        f"{listing(main.best_set, structure)} {verb}: with {'them' if several else 'it'} masked it says "
+        f"{main.new_class!r} (P({structure.target!r}) = {main.p_best:.3f}){unsure}"
     )
 
 
@@ -67,14 +69,14 @@ def _opposed(structure: GameTrees) -> str:
     several, target = len(after.best_set) > 1, structure.target
     back = "turns it back to" if after.flipped else "brings it nearest to"
     return (
-        f". Against {target!r} {'speak' if several else 'speaks'} {listing(after.best_set)}: masking "
+        f". Against {target!r} {'speak' if several else 'speaks'} {listing(after.best_set, structure)}: masking "
         f"{'them' if several else 'it'} as well {back} {target!r} ({after.p_best:.3f})"
     )
 
 
-def listing(players: Sequence[Hashable]) -> str:
-    """Players as a sentence names them: a, b and c."""
-    words = [str(player) for player in players[:N_NAMED]]
+def listing(players: Sequence[Hashable], structure: GameTrees) -> str:
+    """Players as a sentence names them, with what stood there and what was put in: a (1 -> 0) and b (2 -> 0)."""
+    words = [f"{player}{_masked(structure, player)}" for player in players[:N_NAMED]]
     if len(players) > N_NAMED:
         words.append(f"{len(players) - N_NAMED} more")
     if len(words) < 2:
@@ -82,20 +84,28 @@ def listing(players: Sequence[Hashable]) -> str:
     return ", ".join(words[:-1]) + " and " + words[-1]
 
 
+def _masked(structure: GameTrees, player: Hashable) -> str:
+    own, masked = structure.display_values.get(player, ("", ""))
+    return f" ({_short(own)} -> {_short(masked)})" if own or masked else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
 def table(explanation: Explanation[GameTrees], top: int) -> Table:
     """The most important players, what they are masked to, and what each is to the decision."""
     structure = explanation.structure
-    classified = structure.main.kind == "classification"
-    against = _win_rates(structure.continuation)
+    rates = structure.win_rates
+    shown = zip(explanation.players[:top], explanation.values[:top], explanation.std_errors[:top], strict=True)
     rows: list[list[Any]] = []
-    for player, value in explanation.top(top):
+    for player, value, error in shown:
         instance, masked = structure.display_values.get(player, ("", ""))
-        rate = against.get(player)
-        shown = "-" if rate is None else f"{rate:.4f}"
-        rows.append([player, instance, masked, value, shown, role(structure, player)])
+        rate = f"{rates[player]:.4f}" if player in rates else "-"
+        sure = "" if np.isnan(error) else f"{error:.2g}"
+        rows.append([player, instance, masked, float(value), sure, rate, role(structure, player)])
     part = f" (top {len(rows)} of {len(explanation):,})" if len(rows) < len(explanation) else ""
-    other = "against" if classified else "for"
-    headers = ["player", "value", "masked to", explanation.unit, f"win rate {other}", ""]
+    headers = ["player", "value", "masked to", explanation.unit, "+-", "win rate", ""]
     return Table(f"Key players of {explanation.target!r}{part}", headers, rows)
 
 
@@ -110,7 +120,7 @@ def notes(structure: GameTrees) -> list[str]:
     """How sure the answer is and what it cost."""
     sure = f"any set that does it has at least {structure.lower_bound} players (all smaller ones were tried)"
     if structure.proven:
-        sure = "no smaller set does it: all were tried"
+        sure = "no smaller set does it: all were tried" if structure.flipped else "no set does it: all were tried"
     trail = " -> ".join(f"{p:.3f}" for p in structure.trail)
     cost = f"{structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, {structure.seconds:.2f} s"
     return [f"P({structure.target!r}): {trail}", f"{sure}; {cost}"]
@@ -135,10 +145,6 @@ def _readouts(game: GameResult, target: Hashable, top: int) -> list[str]:
         f"  best path: {' -> '.join(map(str, game.best_path)) or 'none'}",
         f"  best set: {_braced(game.best_set)} ({over}; at least {game.lower_bound} are needed)",
     ]
-
-
-def _win_rates(game: GameResult | None) -> dict[Hashable, float]:
-    return {} if game is None else dict(zip(game.players, game.win_rates.tolist(), strict=True))
 
 
 def _join(parts: Iterable[str]) -> str:

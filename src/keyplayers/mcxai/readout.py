@@ -10,7 +10,8 @@ from .._base.arrays import Floats, Ints
 from ..explanation import Explanation
 from ..spaces.protocol import MaskedInstance
 from .flip_sets.minimise import as_set
-from .flip_sets.search import FlipSetSearch
+from .flip_sets.search import FlipSetSearch, replay_orders
+from .flip_sets.settle import is_minimal, smallest_seen
 from .game.game import Game, Order
 from .game.state_cache import StateCache
 from .present import sentence
@@ -18,18 +19,14 @@ from .result import GameResult, GameTrees, PairChanges
 from .tree.growing import GrowingTree
 from .tree.surrogates import first_move_scores
 from .tree.tree import SearchTree
+from .values import Contributions
 
-# minimal sets that are inserted into the tree and kept
+# flip sets that are inserted into the tree and kept
 MAX_SETS = 20
 
 
 def read_game(
-    search: FlipSetSearch,
-    tree: GrowingTree,
-    names: list[Hashable],
-    contributions: Floats,
-    n_rows: int,
-    textbook: bool,
+    search: FlipSetSearch, tree: GrowingTree, names: list[Hashable], n_rows: int, textbook: bool
 ) -> GameResult:
     """What a finished game says.
 
@@ -41,8 +38,8 @@ def read_game(
         Rows that it took.
     """
     game, cache, result = search.game, search.game.cache, tree.result()
-    flip_sets = _flip_sets(search, tree, textbook)
-    best, index = (flip_sets[0], _index(game, flip_sets[0])) if flip_sets else _nearest(game)
+    sets = flip_sets(search, tree, textbook)
+    best, index = (sets[0], _index(game, sets[0])) if sets else _nearest(game)
     path, rate = _best_path(tree, result)
     rates, visits = _first_moves(tree, result)
 
@@ -52,8 +49,9 @@ def read_game(
     return GameResult(
         kind="classification" if game.sign == 1 else "misclassification",
         players=tuple(names),
-        flipped=bool(flip_sets),
-        flip_sets=tuple(named(order) for order in flip_sets[:MAX_SETS]),
+        flipped=bool(sets),
+        minimal=bool(sets) and is_minimal(search, as_set(best)),
+        flip_sets=tuple(named(order) for order in sets[:MAX_SETS]),
         best_set=named(best),
         probability_change=float(game.changes(np.array([index]))[0]),
         p_best=float(cache.p_target[index]),
@@ -63,7 +61,6 @@ def read_game(
         lower_bound=game.lower_bound(),
         win_rates=rates,
         n_visits=visits,
-        contributions=contributions,
         interactions=_interactions(game),
         tree=result,
         n_rows=n_rows,
@@ -71,19 +68,29 @@ def read_game(
     )
 
 
-def _flip_sets(search: FlipSetSearch, tree: GrowingTree, textbook: bool) -> list[Order]:
-    """Minimal sets that end the game in replay order, the smallest first, ties to the larger reward."""
-    ended = sorted(tree.best.items(), key=lambda item: (len(item[0]), -item[1][0]))
-    orders = [order for _, (_, order) in ended]
+def flip_sets(search: FlipSetSearch, tree: GrowingTree, textbook: bool) -> list[Order]:
+    """Sets that end the game, the smallest first (ties: the larger reward), in an order whose last player ends it.
+
+    The first is the smallest of all states seen; the others are minimal. The textbook's are those of its playouts.
+    """
     if textbook:
+        ended = sorted(tree.best.items(), key=lambda item: (len(item[0]), -item[1][0]))
+        return [order for _, (_, order) in ended]
+    smallest = smallest_seen(search)
+    if smallest is None:
+        return []
+    search.record(smallest, _index(search.game, smallest))
+    minimal = [players for players in search.found if is_minimal(search, players)]
+    orders = [order for order, _ in replay_orders(search, minimal)]
+    if orders and len(orders[0]) == len(smallest):
         return orders
-    found = set(map(frozenset, search.found))
-    return [order for key, (_, order) in ended if key in found or len(key) == 1] or orders
+    # rows did not tell whether all of its players are needed, or in which order only the last one ends the game
+    return [search.order(smallest), *orders]
 
 
-def _index(game: Game, order: Order) -> int:
+def _index(game: Game, players: Order) -> int:
     """Cache index of a set that has been evaluated."""
-    return int(game.evaluate_sets([as_set(order)])[0])
+    return int(game.evaluate_sets([as_set(players)])[0])
 
 
 def _nearest(game: Game) -> tuple[Order, int]:
@@ -141,62 +148,49 @@ def _interactions(game: Game) -> PairChanges:
     return kept
 
 
-def build_explanation(
-    games: list[GameResult],
-    cache: StateCache,
-    bound: MaskedInstance,
-    classes: list[Hashable],
-    cost: tuple[int, float],
-    partial: bool,
-    settings: dict[str, Any],
-) -> Explanation[GameTrees]:
-    """The explanation: classes by name, players by importance, one sentence.
+class Told(NamedTuple):
+    """What an explanation tells of how it was made."""
 
-    Parameters
-    ----------
-    cost
-        Calls of the model, and seconds.
-    """
-    structure = _structure(games, cache, bound, classes, cost, partial)
-    main = structure.main
-    # without a single win, win rates say nothing; then what the players change in P(target) has to do
-    won = bool((main.win_rates > 0).any()) and main.flipped
-    worths = main.win_rates if won else np.nan_to_num(main.contributions)
-    by_name = dict(zip(main.players, worths.tolist(), strict=True))
-    values = np.array([by_name.get(name, 0.0) for name in bound.names])
+    classes: list[Hashable]
+    n_calls: int
+    seconds: float
+    partial: bool
+    settings: dict[str, Any]
+
+
+def build_explanation(
+    games: list[GameResult], contributions: Contributions, cache: StateCache, bound: MaskedInstance, told: Told
+) -> Explanation[GameTrees]:
+    """The explanation: classes by name, players by what they contribute, one sentence."""
+    structure = _structure(games, cache, bound, told)
+    values, errors = np.zeros(len(bound.names)), np.zeros(len(bound.names))
+    maskable = np.flatnonzero(bound.maskable)
+    values[maskable], errors[maskable] = contributions.values, contributions.std_errors
     # players that masking would not change are worth exactly nothing; they come last
-    order = np.lexsort((np.arange(len(values)), -values, ~bound.maskable))
+    order = np.lexsort((np.arange(len(values)), -np.abs(values), ~bound.maskable))
+    how = "others in random order" if contributions.by_orders else "no others (too few rows for random orders)"
     return Explanation(
         kind="mcxai",
         target=structure.target,
         players=tuple(bound.names[i] for i in order),
         values=values[order],
-        std_errors=np.where(bound.maskable, np.nan, 0.0)[order],
-        quantity=f"win rate of masking first in the {main.kind} game"
-        if won
-        else "mean change of P(target) as the player is masked (nothing ended the game)",
-        unit="win rate" if won else "probability",
+        std_errors=errors[order],
+        quantity=f"mean fall of P(target) as the player is masked after {how}",
+        unit="probability",
         n_evaluations=cache.n_rows,
         sentence=sentence(structure),
         structure=structure,
-        settings=settings,
+        settings=told.settings,
     )
 
 
-def _structure(
-    games: list[GameResult],
-    cache: StateCache,
-    bound: MaskedInstance,
-    classes: list[Hashable],
-    cost: tuple[int, float],
-    partial: bool,
-) -> GameTrees:
+def _structure(games: list[GameResult], cache: StateCache, bound: MaskedInstance, told: Told) -> GameTrees:
     """Both games, and what the model says of the ends."""
+    classes = told.classes
 
     def name(index: int) -> Hashable:
         return f"not {classes[cache.target]}" if index < 0 else classes[index]
 
-    n_calls, seconds = cost
     named = [replace(game, new_class=name(game.new_class)) for game in games]  # type: ignore[arg-type]
     ends = np.array([[False], [True]]) & np.ones(cache.n_players, dtype=bool)
     start, everything = cache.evaluate(ends).tolist()
@@ -210,11 +204,11 @@ def _structure(
         main=named[0],
         continuation=named[1] if len(named) > 1 else None,
         n_rows=cache.n_rows,
-        n_calls=n_calls,
-        seconds=seconds,
+        n_calls=told.n_calls,
+        seconds=told.seconds,
         display_values={
             name: (own, masked)
             for name, own, masked in zip(bound.names, bound.display_values, bound.display_masked, strict=True)
         },
-        partial=partial,
+        partial=told.partial,
     )

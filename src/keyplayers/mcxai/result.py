@@ -39,6 +39,15 @@ class Relation(NamedTuple):
     n_visits_given: int
 
 
+class Alternative(NamedTuple):
+    """A set of changes after which the model decides otherwise, towards one real row."""
+
+    changes: Mapping[Hashable, tuple[str, str]]  # player -> value, the value that is put in
+    new_class: Hashable
+    p_target: float  # P(target) after them
+    distance: float  # of the row, in [0, 1]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GameResult:
     """One finished game: what ended it, and the tree it was searched with."""
@@ -46,7 +55,10 @@ class GameResult:
     kind: Kind
     players: Players  # [n] players of this game; the tree's numbers point here
     flipped: bool
-    flip_sets: tuple[Players, ...]  # minimal sets that end the game, smallest first, in replay order
+    minimal: bool  # whether no player of the key set can be spared; False also where the rows did not tell
+    flip_sets: tuple[
+        Players, ...
+    ]  # sets that end the game, smallest first, in replay order; minimal but for the first
     best_set: Players  # the key set; where nothing ends the game, the set that came nearest
     probability_change: float  # how far the best set moves P(target), in the direction of the game
     p_best: float  # P(target) with the best set masked
@@ -56,7 +68,6 @@ class GameResult:
     lower_bound: int  # every set that ends the game has at least so many players (all smaller ones were tried)
     win_rates: Floats  # [n] of the players as first moves; the surrogate's estimate where n_visits is 0
     n_visits: Ints  # [n]
-    contributions: Floats  # [n] mean change of P(target) as a player is masked in random order, NaN where unknown
     interactions: PairChanges  # [m, 3]: local players a < b, what masking both adds to P beyond each alone
     tree: SearchTree
     n_rows: int
@@ -140,6 +151,8 @@ class GameTrees:
         default_factory=dict
     )  # player -> value, masked value
     partial: bool = False  # stopped by Ctrl-C or by a deadline
+    # with baseline="nearest_unlike": the key sets towards each row that was tried, fewest changes first
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def games(self) -> tuple[GameResult, ...]:
@@ -194,8 +207,25 @@ class GameTrees:
 
     @property
     def proven(self) -> bool:
-        """Whether the key set is known to be a smallest one."""
-        return self.main.flipped and len(self.main.best_set) <= self.main.lower_bound
+        """Whether the key set is known to be a smallest one, or that there is none."""
+        if not self.main.flipped:
+            return self.main.lower_bound > len(self.main.players)
+        return len(self.main.best_set) <= self.main.lower_bound
+
+    @property
+    def minimal(self) -> bool:
+        """Whether it is known that no player of the key set can be spared."""
+        return self.main.minimal
+
+    @property
+    def win_rates(self) -> dict[Hashable, float]:
+        """Win rate of masking each player first in the main game, the paper's importance."""
+        return dict(zip(self.main.players, self.main.win_rates.tolist(), strict=True))
+
+    @property
+    def n_visits(self) -> dict[Hashable, int]:
+        """How often each player was masked first in the main game."""
+        return dict(zip(self.main.players, self.main.n_visits.tolist(), strict=True))
 
     @property
     def tree(self) -> SearchTree:

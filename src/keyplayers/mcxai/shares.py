@@ -7,47 +7,56 @@ from typing import Literal
 ROWS, ROWS_PER_PLAYER, FEW_PLAYERS = 600, 4, 64
 # rows without a smaller set after which the search for sets stops, in the first game and in its continuation
 PATIENCE, PATIENCE_AFTER = 100, 30
-# rows for the tree search with max_evals "auto", in the first game and in its continuation
+# rows for the tree search, in the first game and in its continuation
 PLAY, PLAY_AFTER = 48, 24
-# below so many rows for every player a number of rows is hardly enough to find a set at all
-SCARCE = 4
+# Pairs of random orders for the values: at least two, whose difference tells how sure they are, and more for few
+# players; none for very many players, unless a number of rows is given.
+MIN_PAIRS, MAX_PAIRS, VALUE_ROWS, MANY_PLAYERS = 2, 4, 128, 256
+# of the rows beyond what "auto" allows, the part that goes on looking for smaller sets and higher bounds
+SETS_PART = 2
+
+
+@dataclass(frozen=True)
+class GameShare:
+    """Rows for the parts of one game."""
+
+    sets: int  # the search for sets
+    patience: int  # of these, rows without a smaller set after which a strategy stops
+    play: int  # the tree search
+    more_sets: int = 0  # looking for smaller sets and higher bounds once more
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Rows for the parts of one game."""
+    """Rows for the parts of an explanation.
 
-    sets: int  # the search for sets
-    patience: int  # of these, rows without a smaller set after which it stops
-    play: int  # the tree search
-    first_moves: int  # playouts of all first moves alike
-    reserve: int = 0  # left for the other game
+    A given number of rows is spent as "auto" would spend it, so that it never does worse; what is beyond goes into
+    smaller sets, higher bounds and steadier values.
+    """
+
+    total: int
+    first: GameShare
+    second: GameShare
+    value_pairs: int  # pairs of random orders for the values
+    textbook: bool
+    use_up: bool  # whether what is left in the end goes into values and win rates
 
 
-def share_out(
-    max_evals: int | Literal["auto"], n: int, rows_per_state: int, textbook: bool
-) -> tuple[int, tuple[Shares, Shares]]:
-    """Rows in all, and the shares of the two games of n players."""
+def share_out(max_evals: int | Literal["auto"], n: int, rows_per_state: int, textbook: bool) -> Shares:
+    """The shares for an instance with n players."""
     r = rows_per_state
-    if max_evals == "auto":
-        total = ROWS + ROWS_PER_PLAYER * max(0, n - FEW_PLAYERS)
-        after = 2 * n + 2 * PATIENCE_AFTER
-        first = Shares(
-            sets=(total - after // 2) * r, patience=max(PATIENCE, n // 2) * r, play=PLAY * r, first_moves=0
-        )
-        return total * r, (
-            first,
-            Shares(sets=after * r, patience=PATIENCE_AFTER * r, play=PLAY_AFTER * r, first_moves=0),
-        )
-    total = max_evals
+    auto = ROWS + ROWS_PER_PLAYER * max(0, n - FEW_PLAYERS)
+    after = 2 * n + 2 * PATIENCE_AFTER
+    total = auto * r if max_evals == "auto" else max_evals
     if textbook:
-        play = Shares(sets=0, patience=0, play=total * 3 // 4, first_moves=0)
-        return total, (play, Shares(sets=0, patience=0, play=total, first_moves=0))
-    if total <= SCARCE * n * r:
-        first = Shares(sets=total, patience=total, play=total, first_moves=0)
-        return total, (first, Shares(sets=total, patience=PATIENCE_AFTER * r, play=total, first_moves=0))
-    patience = max(PATIENCE * r, total // 8)
-    return total, (
-        Shares(sets=total * 3 // 5, patience=patience, play=total // 8, first_moves=total, reserve=total // 8),
-        Shares(sets=total // 8, patience=patience // 4, play=total // 16, first_moves=total),
+        first, second = GameShare(0, 0, total * 3 // 4), GameShare(0, 0, total)
+        return Shares(total, first, second, value_pairs=0, textbook=True, use_up=False)
+    more = max(0, total - auto * r) // SETS_PART
+    return Shares(
+        total,
+        GameShare((auto - after // 2) * r, max(PATIENCE, n // 2) * r, PLAY * r, more),
+        GameShare(after * r, PATIENCE_AFTER * r, PLAY_AFTER * r),
+        value_pairs=0 if n > MANY_PLAYERS else max(MIN_PAIRS, min(MAX_PAIRS, VALUE_ROWS // (2 * max(1, n)))),
+        textbook=False,
+        use_up=max_evals != "auto",
     )

@@ -6,17 +6,19 @@ from typing import Literal
 
 import numpy as np
 
+from .._base.arrays import Bools
 from .flip_sets.find import find_flip_sets
 from .flip_sets.search import FlipSetSearch, replay_orders
-from .game.game import Game
+from .flip_sets.settle import FEW_SETS, look_again, raise_bound, settle_smallest
+from .game.game import Game, Order
 from .game.state_cache import StateCache
-from .readout import MAX_SETS, read_game
+from .readout import MAX_SETS, flip_sets, read_game
 from .result import GameResult
-from .shares import Shares
-from .tree.from_cache import estimate_from_cache
+from .shares import PLAY, GameShare, Shares
 from .tree.growing import GrowingTree, Rules
 from .tree.play import play, play_first_moves
 from .tree.surrogates import SURROGATES
+from .values import Contributions, OrderSampler, rows_of_a_pair
 
 # widening "auto": (c, alpha); see docs/search.md
 WIDENING = (1.0, 0.5)
@@ -38,11 +40,12 @@ class SearchSettings:
     rollout: Literal["surrogate", "random"]
     parallel_leaves: int | Literal["auto"]
     share_orders: bool
+    find_sets: bool
 
     @property
     def textbook(self) -> bool:
-        """Whether the settings ask for the search as the textbook has it."""
-        return (
+        """Whether the tree search is all: no small sets are looked for beside it."""
+        return not self.find_sets or (
             self.widening is None
             and self.rollout == "random"
             and self.parallel_leaves == 1
@@ -51,9 +54,9 @@ class SearchSettings:
 
     def rules(self, n_players: int, best_size: int | None) -> Rules:
         """What they mean for a game whose smallest set so far has `best_size` players."""
-        depth = max(MIN_DEPTH, DEPTH_FACTOR * (best_size or 0)) if self.depth == "auto" else self.depth
+        auto = max(1, min(n_players, max(MIN_DEPTH, DEPTH_FACTOR * (best_size or 0))))
         return Rules(
-            depth=max(1, min(depth, n_players)),
+            depth=auto if self.depth == "auto" else self.depth,
             eta=self.eta,
             exploration=self.exploration,
             widening=WIDENING if self.widening == "auto" else self.widening,
@@ -63,61 +66,134 @@ class SearchSettings:
         )
 
 
-def play_both(
-    cache: StateCache,
-    names: list[Hashable],
-    settings: SearchSettings,
-    shares: tuple[Shares, Shares],
-    rng: np.random.Generator,
-    results: list[GameResult],
-) -> None:
+@dataclass(eq=False)
+class OpenGame:
+    """A game while it is played."""
+
+    search: FlipSetSearch
+    names: list[Hashable]  # of its players
+    n_rows: int = 0  # that it took
+    tree: GrowingTree | None = None
+
+
+class TwoGames:
     """Play the first game, then the other one from the state in which the first one's key set is masked.
 
-    What each says is added to `results` even where an exception ends it early.
+    Whatever ends it early, `results` and `contributions` tell what is known by then.
     """
-    base = np.zeros(cache.n_players, dtype=bool)
-    start = int(cache.evaluate(base[None])[0])
-    sign = 1 if cache.predicted[start] == cache.target else -1
-    for part in shares:
-        _play_one(Game(cache, sign, base), names, settings, part, rng, results)
-        if not results[-1].flipped or cache.rows_left() < cache.rows_per_state:
-            return
-        masked = set(results[-1].best_set)
-        base = base | np.array([name in masked for name in names])
-        sign = -sign
 
+    def __init__(
+        self,
+        cache: StateCache,
+        names: list[Hashable],
+        settings: SearchSettings,
+        shares: Shares,
+        rng: np.random.Generator,
+    ) -> None:
+        self.cache, self.names, self.settings, self.shares = cache, names, settings, shares
+        # what one part draws does not depend on how long another one went on
+        self._rngs = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=3)]
+        self.games: list[OpenGame] = []
+        base = np.zeros(cache.n_players, dtype=bool)
+        start = int(cache.evaluate(base[None])[0])
+        self._open(1 if cache.predicted[start] == cache.target else -1, base)
+        self._sampler = OrderSampler(self.games[0].search.game, self._rngs[2])
 
-def _play_one(
-    game: Game,
-    names: list[Hashable],
-    settings: SearchSettings,
-    shares: Shares,
-    rng: np.random.Generator,
-    results: list[GameResult],
-) -> None:
-    """Find small sets, insert them into a tree, let the tree search go on from there."""
-    cache, before = game.cache, game.cache.n_rows
-    search = FlipSetSearch(game, rng)
-    tree: GrowingTree | None = None
-    contributions = np.full(game.n, np.nan)
-    try:
-        if settings.textbook:
-            tree = new_tree(search, settings)
-            play(tree, rng, cache.budget.part(cache.n_rows, shares.play))
-            return
-        find_flip_sets(search, cache.budget.part(cache.n_rows, shares.sets), shares.patience)
+    def play(self) -> None:
+        """Play both games, estimate the values, use up what is left of a given number of rows."""
+        cache, shares = self.cache, self.shares
+        first = self.games[0]
+        self._play(first, shares.first)
+        key_set = self._key_set(first)
+        if key_set is not None and cache.states_left() > 0:
+            game = first.search.game
+            base = np.zeros(cache.n_players, dtype=bool)
+            base[game.players[list(key_set)]] = True
+            self._play(self._open(-game.sign, base), shares.second)
+        self._sampler.sample(shares.value_pairs, cache.budget)
+        if shares.use_up:
+            self._use_up()
+
+    def results(self) -> list[GameResult]:
+        """What the games say."""
+        return [
+            read_game(each.search, self._tree(each), each.names, each.n_rows, self.settings.textbook)
+            for each in self.games
+        ]
+
+    def contributions(self) -> Contributions:
+        """What each player of the instance contributes to P(target)."""
+        return self._sampler.result()
+
+    def _open(self, sign: int, base: Bools) -> OpenGame:
+        game = Game(self.cache, sign, base)
+        own = [self.names[player] for player in game.players]
+        self.games.append(OpenGame(FlipSetSearch(game, self._rngs[len(self.games)]), own))
+        return self.games[-1]
+
+    def _key_set(self, opened: OpenGame) -> Order | None:
+        """The set whose masking the other game starts from."""
+        found = flip_sets(opened.search, self._tree(opened), self.settings.textbook)
+        return found[0] if found else None
+
+    def _tree(self, opened: OpenGame) -> GrowingTree:
+        return opened.tree or new_tree(opened.search, self.settings)
+
+    def _play(self, opened: OpenGame, share: GameShare) -> None:
+        """Find small sets, insert them into a tree, let the tree search go on from there."""
+        before = self.cache.n_rows
+        try:
+            if not self.settings.textbook:
+                self._find_sets(opened.search, share)
+            self._search_tree(opened, share)
+        finally:
+            opened.n_rows += self.cache.n_rows - before
+
+    def _find_sets(self, search: FlipSetSearch, share: GameShare) -> None:
+        """The smallest sets; with more rows than "auto" allows still smaller ones, or a proof that none is."""
+        cache = self.cache
+        find_flip_sets(search, cache.budget.part(cache.n_rows, share.sets), share.patience)
         search.go_on(cache.budget)
-        tree = new_tree(search, settings)
-        for order, index in replay_orders(search, list(search.found))[:MAX_SETS]:
-            tree.insert_path(order, index)
-        play(tree, rng, cache.budget.part(cache.n_rows, shares.play), search)
-        more = min(shares.first_moves, cache.rows_left() - shares.reserve)
-        play_first_moves(tree, rng, cache.budget.part(cache.n_rows, more))
-        contributions = estimate_from_cache(game, tree.rules.depth, rng)
-    finally:
-        tree = tree or new_tree(search, settings)
-        own = [names[player] for player in game.players]
-        results.append(read_game(search, tree, own, contributions, cache.n_rows - before, settings.textbook))
+        settle_smallest(search)
+        if share.more_sets:
+            search.go_on(cache.budget.part(cache.n_rows, share.more_sets))
+            search.patience = max(search.patience, share.more_sets // 4)
+            look_again(search)
+        search.go_on(cache.budget)
+        raise_bound(search, max(FEW_SETS, self._spare_states() if share is self.shares.first else 0))
+
+    def _spare_states(self) -> int:
+        """States that a given number of rows leaves over, once the other parts have had theirs."""
+        if not self.shares.use_up:
+            return 0
+        values = self.shares.value_pairs * rows_of_a_pair(self.cache.n_players)
+        second = (self.shares.second.patience + self.shares.second.play) // self.cache.rows_per_state
+        return self.cache.states_left() - values - second - PLAY
+
+    def _search_tree(self, opened: OpenGame, share: GameShare) -> None:
+        """Playouts, from the sets that were found."""
+        cache, search = self.cache, opened.search
+        opened.tree = tree = new_tree(search, self.settings)
+        if not self.settings.textbook:
+            for order, index in replay_orders(search, list(search.found))[:MAX_SETS]:
+                tree.insert_path(order, index)
+        budget = cache.budget.part(cache.n_rows, share.play)
+        play(tree, search.rng, budget, None if self.settings.textbook else search)
+        if not self.settings.textbook:
+            search.go_on(cache.budget)
+            settle_smallest(search)
+
+    def _use_up(self) -> None:
+        """Spend what is left: half of it on steadier values, the rest on win rates of all first moves."""
+        cache = self.cache
+        n_pairs = cache.states_left() // 2 // rows_of_a_pair(cache.n_players)
+        self._sampler.sample(n_pairs, cache.budget)
+        for opened in self.games:
+            before, part = cache.n_rows, cache.rows_left()
+            if opened is not self.games[-1]:
+                part = part * 2 // 3
+            play_first_moves(self._tree(opened), opened.search.rng, cache.budget.part(cache.n_rows, part))
+            opened.n_rows += cache.n_rows - before
 
 
 def new_tree(search: FlipSetSearch, settings: SearchSettings) -> GrowingTree:

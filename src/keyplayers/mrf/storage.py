@@ -12,7 +12,6 @@ import numpy as np
 
 from .._base.arrays import Ints
 from .._base.atomic import replacing
-from .._base.foreign import reading
 from .._base.names import Names, name_from_json, name_to_json
 from ..errors import FileFormatError, InputError
 from .field import MarkovRandomField
@@ -201,17 +200,16 @@ def map_arrays(path: "str | PathLike[str]") -> dict[str, Any]:
     FileFormatError
         The file is no .npz of plain arrays.
     """
-    with (
-        reading(fspath(path), lambda _, error: f"not an .npz of plain arrays: {error}"),
-        zipfile.ZipFile(path) as members,
-        np.load(path, allow_pickle=False) as loaded,
-    ):
-        arrays = {}
-        for member in members.infolist():
-            name = member.filename.removesuffix(".npy")
-            mapped = _map(path, member) if member.compress_type == zipfile.ZIP_STORED else None
-            arrays[name] = loaded[name] if mapped is None else mapped
-        return arrays
+    try:
+        with zipfile.ZipFile(path) as members, np.load(path, allow_pickle=False) as loaded:
+            arrays = {}
+            for member in members.infolist():
+                name = member.filename.removesuffix(".npy")
+                mapped = _map(path, member) if member.compress_type == zipfile.ZIP_STORED else None
+                arrays[name] = loaded[name] if mapped is None else mapped
+            return arrays
+    except (zipfile.BadZipFile, ValueError, EOFError) as error:
+        raise FileFormatError(f"{fspath(path)}: not an .npz of plain arrays: {error}") from None
 
 
 def write_arrays(arrays: Mapping[str, Any], path: "str | PathLike[str]") -> None:

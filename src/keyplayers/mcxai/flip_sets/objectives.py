@@ -14,6 +14,8 @@ N_RIVALS = 2
 N_NEAREST = 3
 # batches of states that tell how wrong an objective has been lately
 RECENT = 3
+# A probability below this cannot be told from 0 when log-odds are taken, unless the model gave smaller ones.
+SMALLEST_PROBABILITY = 1e-3
 # the smallest distance to the end that can be divided by
 SMALLEST_GAP = 1e-9
 
@@ -30,6 +32,7 @@ class Objective:
     game: Game
     rival: int | None  # log-odds against this class; None: against the best other
     logarithmic: bool
+    smallest: float = SMALLEST_PROBABILITY  # what counts as 0 where logarithms are taken
     gap: float = field(init=False)  # drop at which the target is no longer ahead
     _errors: list[tuple[float, int]] = field(default_factory=list)  # sum of squares of a batch, and its size
 
@@ -52,7 +55,7 @@ class Objective:
     def _level(self, indices: Ints) -> Floats:
         """How far y is ahead [B]; in the misclassification game, how far it is behind."""
         cache = self.game.cache
-        level = cache.log_odds(indices, self.rival) if self.logarithmic else cache.margins(indices)
+        level = cache.log_odds(indices, self.rival, self.smallest) if self.logarithmic else cache.margins(indices)
         return self.game.sign * level
 
 
@@ -67,11 +70,23 @@ def objectives_of(game: Game, singles: Ints) -> list[Objective]:
     cache = game.cache
     rivals: list[int | None] = [None]
     n_classes = cache.probabilities.shape[1]
-    if game.sign == 1 and not cache.multilabel and n_classes > 2:
+    smallest = smallest_probability(game, singles)
+    if cache.contrast is None and game.sign == 1 and not cache.multilabel and n_classes > 2:
         others = np.delete(np.arange(n_classes), cache.target)
         nearness = np.sort(cache.probabilities[np.ix_(singles, others)], axis=0)[-N_NEAREST:].sum(axis=0)
         rivals = others[np.argsort(-nearness, kind="stable")[:N_RIVALS]].tolist()
-    return [Objective(game, None, False), *(Objective(game, rival, True) for rival in rivals)]
+    return [Objective(game, None, False), *(Objective(game, rival, True, smallest) for rival in rivals)]
+
+
+def smallest_probability(game: Game, singles: Ints) -> float:
+    """The smallest positive probability of the target, or of what it is compared with, in these states.
+
+    Confident models give probabilities of 1e-17 that still tell where the end lies; forests give 0, which tells
+    nothing.
+    """
+    seen = np.append(singles, game.start)
+    p = np.concatenate([game.cache.p_target[seen], game.cache.p_other[seen]])
+    return float(min(SMALLEST_PROBABILITY, p.min(initial=1.0, where=p > 0)))
 
 
 def active_objectives(objectives: list[Objective]) -> Bools:

@@ -84,9 +84,10 @@ class FlipSetSearch:
         if self.found:
             smallest = min(self.found, key=lambda s: (len(s), s))
             missing = len(smallest) - 1
-            if self.low_budget:
+            if self.low_budget:  # the rows that tell whether a player can be spared are kept, too
                 known = self.game.evaluate_prefixes([self.order(smallest)], NO_ROWS)[0]
-                missing = int((known < 0).sum())
+                spared = self.game.evaluate_leave_one_out(smallest, NO_ROWS)
+                missing = int((known < 0).sum() + (spared < 0).sum())
         self.budget = self.budget.keeping(missing * self.game.cache.rows_per_state)
 
 

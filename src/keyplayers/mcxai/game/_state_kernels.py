@@ -8,12 +8,13 @@ import numpy as np
 from ..._base.compiled import kernel
 
 
-class Readings(NamedTuple):
-    """What is read off the probabilities of each state [M]."""
+class Rival(NamedTuple):
+    """What the target is compared with."""
 
-    p_target: np.ndarray  # probability of the target
-    p_other: np.ndarray  # probability of the best other class
-    predicted: np.ndarray  # index of the class
+    target: int
+    contrast: int  # the other class, -1: the best other class
+    multilabel: bool  # the label is on, or it is not
+    odds: float  # of the target, at which the decision changes
 
 
 class Visits(NamedTuple):
@@ -87,27 +88,24 @@ def rehash(held, n_held, slots):
 
 
 @kernel
-def read_classes(probabilities, start, stop, target, multilabel, readings):
-    """Read the target's probability, that of the best other class and the class off states start .. stop - 1.
+def read_classes(probabilities, start, stop, rival, p_target, p_other):
+    """Read the target's probability and what it is compared with off states start .. stop - 1.
 
-    probabilities [M, K]. Writes: readings.
+    probabilities [M, K]. Writes: p_target, p_other [M].
     """
     for i in range(start, stop):
-        p = probabilities[i, target]
-        readings.p_target[i] = p
-        if multilabel:
-            readings.p_other[i] = 1 - p
-            readings.predicted[i] = target if p > 0.5 else -1
-            continue
-        best = 0
+        p = probabilities[i, rival.target]
         other = 0.0
-        for k in range(probabilities.shape[1]):
-            if probabilities[i, k] > probabilities[i, best]:
-                best = k
-            if k != target and probabilities[i, k] > other:
-                other = probabilities[i, k]
-        readings.p_other[i] = other
-        readings.predicted[i] = best
+        if rival.multilabel:
+            other = 1 - p
+        elif rival.contrast >= 0:
+            other = probabilities[i, rival.contrast]
+        else:
+            for k in range(probabilities.shape[1]):
+                if k != rival.target and probabilities[i, k] > other:
+                    other = probabilities[i, k]
+        p_target[i] = p
+        p_other[i] = other * rival.odds
 
 
 @kernel

@@ -11,6 +11,11 @@ from ..budget import Budget
 from . import _state_kernels as kernels
 from .state_cache import BLOCK, StateCache
 
+# below this probability of the target, or of the best other class, margins hold too few digits to rank players
+NEARLY_CERTAIN = 1e-6
+# what a probability of 0 counts as in log-odds
+SMALLEST = float(np.finfo(np.float64).tiny)
+
 PlayerSet = tuple[int, ...]  # sorted local players
 Order = tuple[int, ...]  # local players in the order in which they are masked
 
@@ -18,6 +23,8 @@ Order = tuple[int, ...]  # local players in the order in which they are masked
 @dataclass(eq=False)
 class Game:
     """Mask players until the class is no longer y (`sign` 1), or until it is y (`sign` -1).
+
+    With a contrast the first of the two is over only where the class is that one.
 
     The continuation of a game starts from a `base` of players that are masked already; it is played by the
     rest, whose local numbers are 0 .. n - 1.
@@ -36,6 +43,8 @@ class Game:
         self._visits = kernels.Visits(np.zeros(0, dtype=np.bool_), np.zeros(self.n + 1, dtype=np.int64))
         self.smallest_end = self.n + 1  # players masked in the smallest state seen that ends the game
         self.start = int(self.evaluate(np.zeros((1, self.n), dtype=bool))[0])
+        lower = min(self.cache.p_target[self.start], self.cache.p_other[self.start])
+        self.nearly_certain = bool(0 < lower < NEARLY_CERTAIN)
 
     def evaluate(self, masks: Bools, budget: Budget | None = None) -> Ints:
         """Cache index of each local state [B, n]; -1 where the budget (default: all there is) ends."""
@@ -100,8 +109,14 @@ class Game:
 
     def ended(self, indices: Ints) -> Bools:
         """Whether the game is over in these states [B]; False where the index is -1."""
-        predicted = self.cache.predicted[indices]
-        over: Bools = predicted != self.cache.target if self.sign == 1 else predicted == self.cache.target
+        cache, predicted = self.cache, self.cache.predicted[indices]
+        over: Bools
+        if self.sign == -1:
+            over = predicted == cache.target
+        elif cache.contrast is None:
+            over = predicted != cache.target
+        else:
+            over = predicted == cache.contrast
         over &= indices >= 0
         return over
 
@@ -110,9 +125,18 @@ class Game:
         return self.n == 0 or bool(self.ended(np.array([self.start]))[0])
 
     def drops(self, indices: Ints) -> Floats:
-        """How far the margin moved towards the end of the game since its start, [B]."""
-        cache = self.cache
-        return self.sign * (cache.margins(np.array([self.start])) - cache.margins(indices))
+        """How far the margin moved towards the end of the game since its start, [B].
+
+        Where the model is nearly certain margins hardly move; there it is how far the log-odds moved, as the same
+        part of the way to the end.
+        """
+        cache, start = self.cache, np.array([self.start])
+        if not self.nearly_certain:
+            return self.sign * (cache.margins(start) - cache.margins(indices))
+        start_odds = cache.log_odds(start, None, SMALLEST)
+        scale = cache.margins(start) / start_odds
+        drops: Floats = self.sign * scale * (start_odds - cache.log_odds(indices, None, SMALLEST))
+        return drops
 
     def changes(self, indices: Ints) -> Floats:
         """How far P(y) moved towards the end of the game since its start [B]."""
@@ -120,8 +144,19 @@ class Game:
         moved: Floats = self.sign * (p[self.start] - p[indices])
         return moved
 
+    def n_visited(self) -> int:
+        """Different states evaluated."""
+        return int(self._visits.n_seen.sum())
+
+    def n_seen(self, size: int) -> int:
+        """Different states evaluated with so many players masked."""
+        return int(self._visits.n_seen[size])
+
     def lower_bound(self) -> int:
-        """Every set that ends the game has at least this many players: smaller ones were all tried."""
+        """Every set that ends the game has at least this many players: smaller ones were all tried.
+
+        n + 1 where all sets were tried and none ends it.
+        """
         for size in range(self.smallest_end):
             if self._visits.n_seen[size] < comb(self.n, size):
                 return size

@@ -1,53 +1,65 @@
-"""States of masked players to class probabilities: rows built by the space, shown to the model, averaged."""
+"""States of masked players to what the model says: rows built by the space, shown to the model, averaged."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..._base.arrays import Bools, Floats, Ints
+from ..._base.arrays import Bools, Ints
 from ...errors import ModelError, PredictorError
+from ...models.decisions import Prediction, average
 from ...models.predictor import Predictor
 from ...spaces.protocol import MaskedInstance
+from .state_cache import Scored
+
+# players that are tried one by one, at most, where a model refuses everything masked
+MAX_BLAMED = 256
 
 
 @dataclass(eq=False)
 class Scorer:
-    """Masked players -> probabilities, in calls of at most `batch_size` rows; background rows are averaged."""
+    """Masked players -> probabilities and decisions, in calls of at most `batch_size` rows.
+
+    Background rows are averaged.
+    """
 
     predictor: Predictor
     bound: MaskedInstance
     maskable: Ints
     batch_size: int
+    label: int | None = None  # with several labels, the one that is asked for
     latest: Bools | None = None  # the states of the call that is under way
 
-    def __call__(self, states: Bools) -> Floats:
-        r = self.bound.n_backgrounds
-        masked = states
+    def __call__(self, states: Bools) -> Scored:
+        return self.decided(self._predict(states))
+
+    def decided(self, prediction: Prediction) -> Scored:
+        """With the class that the model decides for."""
+        return Scored(prediction.probabilities, self.predictor.decide(prediction, self.label))
+
+    def _predict(self, states: Bools) -> Prediction:
+        return average(self._parts(states), self.bound.n_backgrounds)
+
+    def _parts(self, states: Bools) -> list[Prediction]:
+        """What the model says of each row, call by call."""
+        r, masked = self.bound.n_backgrounds, states
         if len(self.maskable) < len(self.bound.names):
             masked = np.zeros((len(states), len(self.bound.names)), dtype=bool)
             masked[:, self.maskable] = states
         if r == 1 and len(states) <= self.batch_size:
-            self.latest = masked
-            return self._ask(masked, np.zeros(len(states), dtype=np.int64))
+            return [self._ask(masked, np.zeros(len(states), dtype=np.int64))]
         parts = []
         for start in range(0, len(states) * r, self.batch_size):
             rows = np.arange(start, min(start + self.batch_size, len(states) * r))
-            self.latest = masked[rows // r] if r > 1 else masked[start : start + self.batch_size]
-            parts.append(self._ask(self.latest, rows % r))
-        width = parts[-1].shape[1]
-        p = (
-            np.concatenate([np.pad(q, ((0, 0), (0, width - q.shape[1]))) for q in parts])
-            if len(parts) > 1
-            else parts[0]
-        )
-        return p if r == 1 else p.reshape(len(states), r, width).mean(axis=1)
+            parts.append(self._ask(masked[rows // r], rows % r))
+        return parts
 
-    def _ask(self, masked: Bools, backgrounds: Ints) -> Floats:
-        return self.predictor(self.bound.rows(masked, backgrounds), len(masked))
+    def _ask(self, masked: Bools, backgrounds: Ints) -> Prediction:
+        self.latest = masked
+        return self.predictor.predict(self.bound.rows(masked, backgrounds), len(masked))
 
-    def ends(self) -> Floats:
-        """Probabilities of the instance and, unless nothing can be masked, of everything masked [1 or 2, K].
+    def ends(self) -> Prediction:
+        """What the model says of the instance and, unless nothing can be masked, of everything masked.
 
         Raises
         ------
@@ -57,31 +69,35 @@ class Scorer:
         n = len(self.maskable)
         if n:
             try:
-                return self(np.arange(2)[:, None] * np.ones((2, n)) > 0)
+                return self._predict(np.arange(2)[:, None] * np.ones((2, n)) > 0)
             except PredictorError:
                 pass  # which of the two it is, and of which players, is found out below
         try:
-            first = self(np.zeros((1, n), dtype=bool))
+            first = self._predict(np.zeros((1, n), dtype=bool))
         except PredictorError as error:
             raise PredictorError(f"{error} (on the instance itself, nothing masked)") from error.__cause__
         if n == 0:
             return first
         try:
-            last = self(np.ones((1, n), dtype=bool))
+            return average([first, self._predict(np.ones((1, n), dtype=bool))], 1)
         except PredictorError as error:
-            refused = [self.bound.names[self.maskable[i]] for i in range(min(n, 256)) if self._refuses(i)]
-            blame = (
-                f"the baseline of {', '.join(map(repr, refused[:10]))} is unlike what the model was trained on"
-                if refused
-                else "masked one by one all players are accepted"
-            )
-            raise PredictorError(
-                f"{error} (with every player masked; {blame}). Give another baseline, or background rows",
-                masked=tuple(refused) or self.masked_names(),
-            ) from error.__cause__
-        if last.shape[1] > first.shape[1]:
-            first = np.pad(first, ((0, 0), (0, last.shape[1] - first.shape[1])))
-        return np.concatenate([first, last])
+            raise self._refused_baseline(error) from error.__cause__
+
+    def _refused_baseline(self, error: PredictorError) -> PredictorError:
+        """The error for a model that cannot take everything masked: it names the players that are to blame."""
+        refused = [
+            self.bound.names[self.maskable[i]]
+            for i in range(min(len(self.maskable), MAX_BLAMED))
+            if self._refuses(i)
+        ]
+        blame = "masked one by one all players are accepted"
+        if refused:
+            named = ", ".join(map(repr, refused[:10]))
+            blame = f"the baseline of {named} is unlike what the model was trained on"
+        return PredictorError(
+            f"{error} (with every player masked; {blame}). Give another baseline, or background rows",
+            masked=tuple(refused) or self.masked_names(),
+        )
 
     def _refuses(self, player: int) -> bool:
         state = np.zeros((1, len(self.maskable)), dtype=bool)

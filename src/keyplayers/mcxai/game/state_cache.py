@@ -1,4 +1,4 @@
-"""States of masked players and what the model says of them: a transposition table.
+"""States of masked players and what the model decides in them: a transposition table.
 
 A state is the set of masked players, packed to bits. The cache remembers every state that it has shown to the
 model, so none is shown twice, and it counts rows. Players that masking would not change have no place in it.
@@ -6,6 +6,7 @@ model, so none is shown twice, and it counts rows. Players that masking would no
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,14 +14,22 @@ from ..._base.arrays import Bools, Floats, Ints
 from ..budget import Budget
 from . import _state_kernels as kernels
 
-# a probability below this cannot be told from 0 when margins are taken as logarithms
-SMALLEST_PROBABILITY = 1e-3
 # states are shown to the model in blocks of at most this many, so that memory does not grow with the budget
 BLOCK = 1024
+# a threshold of 0 or 1, which everything or nothing reaches, is taken for this far from it
+SMALLEST_ODDS = 1e-12
 # states for which there is room at first
 ROOM = 256
 
-Score = Callable[[Bools], Floats]
+
+class Scored(NamedTuple):
+    """What the model says of B states."""
+
+    probabilities: Floats  # [B, K]
+    decisions: Ints  # [B] index of the class that it decides for; -1: the label that is asked for is off
+
+
+Score = Callable[[Bools], Scored]
 
 
 @dataclass(eq=False)
@@ -30,7 +39,7 @@ class StateCache:
     Parameters
     ----------
     score
-        Masked players [B, n] -> class probabilities [B, K].
+        Masked players [B, n] -> what the model says.
     n_players
         n, all of them maskable.
     target
@@ -39,8 +48,14 @@ class StateCache:
         What the model may be given in all.
     multilabel
         Whether the classes are labels that are each on or off: then the game is about label y alone.
+    contrast
+        Index of the class that the target is compared with; None: all others.
+    threshold
+        Probability of y at which the model decides for it; None: where it is the largest.
     rows_per_state
         Rows that the model is given for one state (background rows).
+    states_per_call
+        Most states that are shown in one call; the clock is looked at between calls.
     on_rows
         Told how many rows the model was just given.
     """
@@ -50,14 +65,17 @@ class StateCache:
     target: int
     budget: Budget
     multilabel: bool = False
+    contrast: int | None = None
+    threshold: float | None = None
     rows_per_state: int = 1
+    states_per_call: int = BLOCK
     on_rows: Callable[[int], None] | None = None
     n_rows: int = 0
     n_states: int = 0
     probabilities: Floats = field(default_factory=lambda: np.empty((ROOM, 0)))  # [M, K]
     p_target: Floats = field(default_factory=lambda: np.empty(ROOM))  # [M] probability of y
     p_other: Floats = field(default_factory=lambda: np.empty(ROOM))  # [M] probability of the best other class
-    predicted: Ints = field(default_factory=lambda: np.empty(ROOM, dtype=np.int64))  # [M] class index
+    predicted: Ints = field(default_factory=lambda: np.empty(ROOM, dtype=np.int64))  # [M] class decided for
     packed: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]" = field(init=False)  # [M, n/8] masked players
     _slots: Ints = field(default_factory=lambda: np.full(4 * ROOM, -1))  # hash table of the packed states
 
@@ -85,11 +103,11 @@ class StateCache:
                     found[found >= self.n_states] = -1
         return found
 
-    def insert(self, masks: Bools, probabilities: Floats) -> None:
+    def insert(self, masks: Bools, scored: Scored) -> None:
         """Note different states whose rows the model has been given already."""
         self._make_room(len(masks))
         kernels.find_or_insert(np.packbits(masks, axis=1), self.packed, self.n_states, self._slots)
-        self._append(probabilities)
+        self._append(scored)
         self.n_rows += len(masks) * self.rows_per_state
 
     def rows_left(self, budget: Budget | None = None) -> int:
@@ -116,22 +134,28 @@ class StateCache:
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def margins(self, indices: Ints) -> Floats:
-        """P(y) - P(best other class), [B]."""
+        """P(y) - P(best other class), [B]; with a threshold 0 where the decision changes."""
         return self.p_target[indices] - self.p_other[indices]
 
-    def log_odds(self, indices: Ints, rival: int | None = None) -> Floats:
-        """log P(y) - log P(rival), [B]; the rival is the best other class unless one is named."""
+    def log_odds(self, indices: Ints, rival: int | None, smallest: float) -> Floats:
+        """log P(y) - log P(rival), [B]; the rival is the best other class unless one is named.
+
+        Parameters
+        ----------
+        smallest
+            What is below this, such as 0, counts as this.
+        """
         other = self.p_other[indices] if rival is None else self.probabilities[indices, rival]
-        return np.log(np.maximum(self.p_target[indices], SMALLEST_PROBABILITY)) - np.log(
-            np.maximum(other, SMALLEST_PROBABILITY)
-        )
+        return np.log(np.maximum(self.p_target[indices], smallest)) - np.log(np.maximum(other, smallest))
 
     def _show(self, masks: Bools, rows: Ints, budget: Budget) -> None:
         """Show the model these rows of `masks`, as many as the budget allows."""
-        for start in range(0, len(rows), BLOCK):
-            part = rows[start : start + min(BLOCK, self.states_left(budget))]
+        done = 0
+        while done < len(rows):
+            part = rows[done : done + min(self.states_per_call, self.states_left(budget))]
             if not len(part):
                 return
+            done += len(part)
             self._append(self.score(masks[part] if len(part) < len(masks) else masks))
             self.n_rows += len(part) * self.rows_per_state
             if self.on_rows is not None:
@@ -150,13 +174,23 @@ class StateCache:
         self._slots = np.full(2 ** (len(self.p_target) - 1).bit_length() * 2, -1)
         kernels.rehash(self.packed, self.n_states, self._slots)
 
-    def _append(self, probabilities: Floats) -> None:
-        """Note what the model says [B, K] of the next B states."""
+    def _append(self, scored: Scored) -> None:
+        """Note what the model says of the next B states."""
+        probabilities = scored.probabilities
         start, stop = self.n_states, self.n_states + len(probabilities)
         new_classes = probabilities.shape[1] - self.probabilities.shape[1]
         if new_classes:
             self.probabilities = np.pad(self.probabilities, ((0, 0), (0, new_classes)))
         self.probabilities[start:stop] = probabilities
-        readings = kernels.Readings(self.p_target, self.p_other, self.predicted)
-        kernels.read_classes(self.probabilities, start, stop, self.target, self.multilabel, readings)
+        self.predicted[start:stop] = scored.decisions
+        rival = kernels.Rival(
+            self.target, -1 if self.contrast is None else self.contrast, self.multilabel, self._odds()
+        )
+        kernels.read_classes(self.probabilities, start, stop, rival, self.p_target, self.p_other)
         self.n_states = stop
+
+    def _odds(self) -> float:
+        """Odds of y at which the model decides for it: P(other) times these is P(y) there."""
+        if self.threshold is None:
+            return 1.0
+        return max(self.threshold, SMALLEST_ODDS) / max(1 - self.threshold, SMALLEST_ODDS)
