@@ -29,6 +29,7 @@ _HOMES = {
     "Ball": ".mrf.balls",
     "ball": ".mrf.balls",
     "Explainer": ".explanation",
+    "criticality": ".mrf.criticality",
     "Explanation": ".explanation",
     "show_progress": "._base.progress",
     "GraphShapley": ".graphshapley.explainer",
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from .mcxai.explainer import McXai as McXai
     from .mrf.balls import Ball as Ball
     from .mrf.balls import ball as ball
+    from .mrf.criticality import criticality as criticality
     from .mrf.field import MarkovRandomField as MarkovRandomField
     from .mrf.generators import chain_field as chain_field
     from .mrf.generators import grid_field as grid_field

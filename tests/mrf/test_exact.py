@@ -204,6 +204,16 @@ def test_an_elimination_covers_every_edge_and_runs_along_a_tree(seed):
             assert set(clique[:-1]) <= set(cliques[ranks[-2]])
 
 
+@pytest.mark.parametrize("seed", [0, 3, 4])
+def test_an_order_weighs_what_new_edges_cost(seed):
+    # factors of three variables, each with a helper of eight states; min-fill takes no notice of the eight
+    rng = np.random.default_rng(seed)
+    joined = [rng.choice(60, 3, replace=False).tolist() for _ in range(50)]
+    edges = [(v, 60 + helper) for helper, own in enumerate(joined) for v in own]
+    field = from_edges(edges, [[1] * 2] * 60 + [[1] * 8] * 50, potential=np.ones((2, 8)))
+    assert kp.treewidth_bound(field, max_entries=2**17).exceeded is False
+
+
 def test_what_is_too_large_is_refused_with_its_width():
     field = random_field(200, 600, n_states=3, random_state=0)
     bound = kp.treewidth_bound(field)

@@ -8,6 +8,7 @@ _HOMES = {
     "MarkovRandomField": ".field",
     "Ball": ".balls",
     "ball": ".balls",
+    "criticality": ".criticality",
     "BeliefState": ".inference.beliefs",
     "Origin": ".inference.beliefs",
     "belief_propagation": ".inference.propagation",
@@ -34,6 +35,7 @@ __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
 if TYPE_CHECKING:
     from .balls import Ball as Ball
     from .balls import ball as ball
+    from .criticality import criticality as criticality
     from .field import MarkovRandomField as MarkovRandomField
     from .generators import chain_field as chain_field
     from .generators import grid_field as grid_field

@@ -300,7 +300,12 @@ class MarkovRandomField:
         missing = [name for name in self.names if name not in assignment]
         if missing:
             raise InputError(f"the assignment must name every variable; {missing[0]!r} is missing")
-        x = np.array([self.state_index(name, assignment[name]) for name in self.names], dtype=np.int64)
+        return self.log_weight_at(
+            np.array([self.state_index(name, assignment[name]) for name in self.names], dtype=np.int64)
+        )
+
+    def log_weight_at(self, x: Ints) -> float:
+        """The same for positions of states [N]."""
         first, second = self.edges[:, 0], self.edges[:, 1]
         cells = self.potential_offsets[self.potential_index] + (
             x[first] * self.potential_shapes[self.potential_index, 1] + x[second]

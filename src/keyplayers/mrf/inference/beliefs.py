@@ -1,21 +1,47 @@
 """`BeliefState`: what inference knows when it stops, and what can be read off it."""
 
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..._base.arrays import Floats, Ints
 from ..._base.frames import make_frame
-from ...errors import InputError
+from ...errors import InputError, PrecisionWarning
 from ..field import MarkovRandomField
 
-# where an exact check is offered: so many edges, and so many numbers in the tables it would fill
-_CHEAP_EDGES = 20_000
-_CHEAP_ENTRIES = 2**22
+
+class Decoding(NamedTuple):
+    """A jointly most likely assignment, what it weighs, and what no assignment can exceed."""
+
+    states: Ints  # [N]
+    log_weight: float  # nats; -inf where it is impossible
+    log_bound: float  # nats; equal to `log_weight` where the assignment is known to be a most likely one
+
+    @property
+    def gap(self) -> float:
+        """By how many nats a better assignment could exceed this one."""
+        return 0.0 if self.log_bound == self.log_weight else self.log_bound - self.log_weight
+
+
+class Doubt(NamedTuple):
+    """A variable that is surer than it should be, since the field has several fixed points."""
+
+    variable: Hashable
+    state: Hashable  # the one that is believed
+    log_odds: float  # nats by which it is believed over the next
+    weighed: float  # ... and by which it should be, by the Bethe log Z with the variable held in either state
+
+    def __str__(self) -> str:
+        return (
+            f"propagation has several fixed points: variable {self.variable!r} is believed to be {self.state!r} "
+            f"with log-odds of {self.log_odds:.1f} nats, but weighing its states against each other gives "
+            f"{self.weighed:.1f}; other starts or schedules may end at the opposite"
+        )
 
 
 class Origin(Protocol):
@@ -28,8 +54,8 @@ class Origin(Protocol):
     def edge_belief(self, slot: int) -> Floats:
         """[K_sender, K_receiver] belief of both ends of a directed edge."""
 
-    def mode(self) -> Ints:
-        """[N] a most likely assignment."""
+    def mode(self) -> Decoding:
+        """A most likely assignment."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +73,7 @@ class MarginalsOnly:
         """Refused."""
         raise InputError(f"{self.algorithm} gives beliefs of variables, not of edges")
 
-    def mode(self) -> Ints:
+    def mode(self) -> Decoding:
         """Refused."""
         raise InputError(f"{self.algorithm} gives beliefs of variables, not a jointly most likely assignment")
 
@@ -68,6 +94,7 @@ class BeliefState:
     max_product: bool = False
     tolerance: float = 0.0  # on `log_residuals`
     start: str = "cold"  # "cold": uniform messages; "warm": those of another state
+    doubt: Doubt | None = None  # a hub that is surer than it should be, where one was noticed
 
     @classmethod
     def from_marginals(
@@ -119,7 +146,8 @@ class BeliefState:
     def log_partition(self) -> float:
         """log Z in nats: the Bethe approximation, exact on forests.
 
-        After max-product it is the log weight of the best assignment instead.
+        After max-product it is the log weight of the assignment that `map` gives instead: on forests that of the
+        best one.
 
         References
         ----------
@@ -164,10 +192,29 @@ class BeliefState:
     def map(self) -> dict[Hashable, Hashable]:
         """A jointly most likely assignment: variable to state.
 
-        Exact on forests and after `exact_marginals`; elsewhere what max-product finds. Not the same as
-        `most_likely_states`: the most likely state of each variable may not go together.
+        Exact on forests, after `exact_marginals`, and where elimination is cheap. Elsewhere the best that a search
+        finds: `decoding.log_weight` says what it weighs, `decoding.gap` how many nats more a better one could
+        weigh (0 where it is known to be the best). Not the same as `most_likely_states`: the most likely state of
+        each variable may not go together.
+
+        Warns
+        -----
+        PrecisionWarning
+            No possible assignment was found.
         """
-        return self._named(self.origin.mode())
+        decoding = self.decoding
+        if decoding.log_weight == -np.inf:
+            warnings.warn(
+                "map() found no possible assignment; exact_marginals tells whether there is one, where feasible",
+                PrecisionWarning,
+                stacklevel=2,
+            )
+        return self._named(decoding.states)
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """The assignment of `map` as positions [N], its log weight, and a bound on that of any other (nats)."""
+        return self.origin.mode()
 
     def most_likely_states(self) -> dict[Hashable, Hashable]:
         """The most likely state of each variable by itself (ties: the first)."""
@@ -194,17 +241,9 @@ class BeliefState:
     @cached_property
     def caveat(self) -> str:
         """How far the beliefs can be trusted, in one sentence; empty where they are exact."""
-        if self.exact:
-            return ""
-        if not self.converged:
-            return "not converged: do not rely on these numbers"
-        from .elimination import treewidth_bound
+        from .caveats import caveat
 
-        bound = treewidth_bound(self.mrf, max_entries=_CHEAP_ENTRIES) if self.mrf.n_edges <= _CHEAP_EDGES else None
-        check = (
-            f"; exact_marginals can check them (treewidth {bound.width})" if bound and not bound.exceeded else ""
-        )
-        return f"the graph has cycles, so these are approximations{check}"
+        return caveat(self)
 
     def _named(self, chosen: Ints) -> dict[Hashable, Hashable]:
         mrf = self.mrf

@@ -11,7 +11,7 @@ from ..._base.segments import concatenated_ranges, offsets_of, segment_log_sums,
 from ...errors import ContradictionError, InputError, TooLargeError
 from ..field import MarkovRandomField
 from . import _exact_kernels as kernels
-from .beliefs import BeliefState
+from .beliefs import BeliefState, Decoding
 from .elimination import MAX_ENTRIES, Elimination, TreewidthBound, find_elimination, fixed_variables
 
 # how many variables a message names
@@ -79,6 +79,11 @@ def exact_marginals(
     )
 
 
+def solve_exactly(mrf: MarkovRandomField, elimination: Elimination) -> Ints:
+    """[N] a most likely assignment."""
+    return _calibrate(mrf, elimination, max_product=True).states
+
+
 class _Calibrated(NamedTuple):
     """What one pass out and one back leave."""
 
@@ -111,15 +116,11 @@ class CliqueOrigin:
         pair = pair.reshape(self.mrf.n_states[self.mrf.edges[edge]])
         return pair.T if backwards else pair
 
-    def mode(self) -> Ints:
-        """[N] a most likely assignment; ties go to the first state, variable after variable."""
-        if self.max_product:
-            return self.calibrated.states
-        return self._mode
-
-    @cached_property
-    def _mode(self) -> Ints:
-        return _calibrate(self.mrf, self.elimination, max_product=True).states
+    def mode(self) -> Decoding:
+        """A most likely assignment; ties go to the first state, variable after variable."""
+        states = self.calibrated.states if self.max_product else solve_exactly(self.mrf, self.elimination)
+        log_weight = self.mrf.log_weight_at(states)
+        return Decoding(states, log_weight, log_weight)
 
     @cached_property
     def _half_edges(self) -> Ints:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Floats, Ints
-from ..._base.segments import offsets_of, segment_max, subtract_segment_max
+from ..._base.segments import offsets_of, subtract_segment_max
 from ...errors import ContradictionError
 from ..field import MarkovRandomField
 from . import _propagation_kernels as kernels
+from .bethe import bethe_log_partition
 
 # potentials whose logarithms differ by more than this are kept in logarithms: ratios of messages stay below
 # exp(100), so that the kernel's products of two of them stay inside a double with room to spare
@@ -43,12 +44,7 @@ class Messages:
     @cached_property
     def log_partition(self) -> float:
         """Bethe approximation of log Z, in nats; exact on forests."""
-        packed = pack(self.mrf, ratio=False)
-        relative = kernels.bethe_log_partition(packed.slots, packed.logs, self.in_logs.values, self.max_product)
-        return float(
-            relative
-            + segment_max(self.mrf.log_potentials, self.mrf.potential_offsets)[self.mrf.potential_index].sum()
-        )
+        return bethe_log_partition(self.mrf, self.in_logs.values, max_product=self.max_product)
 
     def edge_belief(self, slot: int) -> Floats:
         """[K_sender, K_receiver] belief of both ends of an edge together."""

@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,11 +11,14 @@ import numpy as np
 from ..._base.arrays import Floats, Ints
 from ..._base.parallel import n_threads, thread_map
 from ..._base.progress import Progress, Silent
-from ...errors import ConvergenceWarning, InputError
+from ...errors import ConvergenceWarning, InputError, PrecisionWarning
 from ..field import MarkovRandomField
 from ..pendant import strip_leaves
 from . import _propagation_kernels as kernels
-from .beliefs import BeliefState
+from .beliefs import BeliefState, Decoding
+from .caveats import offer_exact
+from .decoding import decode, decode_messages
+from .fixed_points import find_doubt
 from .flooding import lay_out, send_all, write_back
 from .messages import (
     MAX_LOG_RANGE,
@@ -34,6 +38,8 @@ MAX_SWEEPS = 1000
 # Largest change of a log ratio of messages at which a run has converged, in nats. Rounding at a hub of 100,000
 # neighbours is about 1e-11, so that much smaller values may never be reached.
 TOLERANCE = 1e-9
+# A change of a log ratio by more than this is no sign of convergence, whatever is asked.
+MAX_TOLERANCE = 1.0
 # "auto" turns to damping when, over so many sweeps, ...
 _PATIENCE = 50
 # ... the residual has not fallen to this share of what it was. Slower convergence is hardly worth waiting for.
@@ -98,6 +104,9 @@ def belief_propagation(
     -----
     ConvergenceWarning
         `max_sweeps` were not enough; the message says what to try.
+    PrecisionWarning
+        A hub is far surer than its neighbourhood allows, for the field has several fixed points: see the state's
+        `doubt`.
 
     References
     ----------
@@ -116,8 +125,8 @@ def belief_propagation(
         raise InputError(f"schedule must be one of {', '.join(_SCHEDULES)}, got {schedule!r}")
     if max_sweeps < 1:
         raise InputError(f"max_sweeps must be at least 1, got {max_sweeps}")
-    if not tolerance >= 0:
-        raise InputError(f"tolerance must not be negative, got {tolerance}")
+    if not 0 <= tolerance <= MAX_TOLERANCE:
+        raise InputError(f"tolerance must be between 0 and {MAX_TOLERANCE:g} nats, got {tolerance}")
     if not 0 <= damping < 1:
         raise InputError(f"damping must be at least 0 and below 1, got {damping}")
 
@@ -146,7 +155,17 @@ def belief_propagation(
     )
     if not state.converged:
         _warn(state, schedule)
+    elif not (state.exact or max_product):
+        state = _with_doubt(state, n_jobs)
     return state
+
+
+def _with_doubt(state: BeliefState, n_jobs: int | None) -> BeliefState:
+    doubt = find_doubt(state, lambda held: belief_propagation(held, n_jobs=n_jobs))
+    if doubt is None:
+        return state
+    warnings.warn(str(doubt), PrecisionWarning, stacklevel=3)
+    return replace(state, doubt=doubt)
 
 
 class Done(NamedTuple):
@@ -173,21 +192,31 @@ class MessageOrigin:
 
     @property
     def log_partition(self) -> float:
-        """Bethe approximation of log Z in nats."""
-        return self.messages.log_partition
+        """Bethe approximation of log Z in nats; after max-product, the log weight of `mode`."""
+        return self._mode.log_weight if self.messages.max_product else self.messages.log_partition
 
     def edge_belief(self, slot: int) -> Floats:
         """[K_sender, K_receiver] belief of both ends of a directed edge."""
         return self.messages.edge_belief(slot)
 
-    def mode(self) -> Ints:
-        """[N] an assignment from max-product messages; after sum-product, max-product runs first."""
-        messages = self.messages
-        if not messages.max_product:
-            return belief_propagation(messages.mrf, max_product=True).origin.mode()
-        packed = pack(messages.mrf, ratio=False)
-        chosen: Ints = kernels.decode(packed.slots, packed.logs, messages.in_logs.values)
-        return chosen
+    def mode(self) -> Decoding:
+        """What max-product messages suggest, checked and improved; after sum-product, max-product runs first."""
+        return self._mode
+
+    @cached_property
+    def _mode(self) -> Decoding:
+        mrf, messages = self.messages.mrf, self.messages
+        if not mrf.is_forest:
+            return decode(mrf, [decode_messages(mrf, messages.in_logs.values)], _solve_forest)
+        if not (messages.max_product and self.done.converged):
+            return belief_propagation(mrf, max_product=True).decoding
+        states = decode_messages(mrf, messages.in_logs.values)
+        log_weight = mrf.log_weight_at(states)
+        return Decoding(states, log_weight, log_weight)
+
+
+def _solve_forest(mrf: MarkovRandomField) -> Ints:
+    return belief_propagation(mrf, max_product=True).decoding.states
 
 
 @dataclass(eq=False)
@@ -263,7 +292,8 @@ def _auto(run: _Run, damping: float) -> Done:
         damping = stronger
         run.restart()
         run.in_place(order)
-        converged = _flood(run, core, damping, impatient=True)
+        # the last attempt gets all sweeps that are left: nothing else would be tried instead
+        converged = _flood(run, core, damping, impatient=stronger != _DAMPINGS[-1])
     run.in_place(order[::-1].copy())
     return Done("flooding", damping, converged)
 
@@ -423,12 +453,14 @@ def _warm_messages(mrf: MarkovRandomField, ratio: bool, start: BeliefState) -> F
 
 
 def _warn(state: BeliefState, asked: str) -> None:
-    advice = (
-        "the field may have no stable fixed point; raise max_sweeps or weaken the potentials"
-        if asked == "auto" or state.damping >= max(_DAMPINGS)
-        else f"try damping={_DAMPINGS[0] if state.damping < _DAMPINGS[0] else _DAMPINGS[1]}, schedule='auto' "
-        "or more sweeps (max_sweeps)"
-    )
+    if asked == "auto" or state.damping >= max(_DAMPINGS):
+        advice = "the field may have no stable fixed point; raise max_sweeps or weaken the potentials"
+    else:
+        stronger = _DAMPINGS[0] if state.damping < _DAMPINGS[0] else _DAMPINGS[1]
+        advice = f"try damping={stronger}, schedule='auto' or more sweeps (max_sweeps)"
+    offer = offer_exact(state.mrf)
+    if offer:
+        advice += f"; {offer.replace('can check them', 'answers exactly')}"
     warnings.warn(
         f"belief propagation did not converge in {state.n_sweeps} sweeps ({state.schedule}, damping "
         f"{state.damping:g}): the last one changed a probability by {state.residuals[-1]:.2g} and a log ratio by "
