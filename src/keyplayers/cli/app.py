@@ -13,6 +13,7 @@ from ..errors import KeyPlayersError
 from . import commands
 from .beliefs import beliefs
 from .demo import demo
+from .doctor import doctor
 from .explain import ball, explain
 from .explain_model import explain_model
 from .output import say
@@ -32,7 +33,7 @@ app = typer.Typer(
 # status after Ctrl-C; after a signal it is 128 and its number
 _INTERRUPTED = 130
 
-for _command in (beliefs, explain, ball, what_if, explain_model, demo):
+for _command in (beliefs, explain, ball, what_if, explain_model, demo, doctor):
     commands.add(app, _command)
 app.add_typer(store, name="store")
 
