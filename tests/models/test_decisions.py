@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
@@ -27,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
 
-from keyplayers import InputError, PredictionError
+from keyplayers import InputError, PredictionError, PredictorError
 from keyplayers.models import Predictor
 from keyplayers.models.decisions import Prediction, average
 from keyplayers.models.predictor import ROUNDING_OF_MODELS
@@ -227,3 +228,16 @@ def test_a_model_that_answers_differently_each_time_is_noticed():
     assert Predictor(LogisticRegression().fit(X, Y)).noise(X, len(X)) == 0
     labels = iter([["a", "b"], ["a", "c"]])
     assert Predictor(lambda rows: next(labels)).noise(X[:2], 2) == 1
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_frames_reach_the_model_in_the_order_that_it_was_fitted_on(make):
+    columns = {name: X[:, at] for at, name in enumerate("abcde")}
+    model = LogisticRegression().fit(make(columns), Y)
+    expected = model.predict_proba(make(columns))
+    for given in (model, make_pipeline(StandardScaler(), LogisticRegression()).fit(make(columns), Y)):
+        right = given.predict_proba(make(columns))
+        assert Predictor(given)(make(dict(reversed(columns.items()))), len(X)) == pytest.approx(right)
+    assert Predictor(model)(make(columns), len(X)) == pytest.approx(expected)
+    with pytest.raises(PredictorError, match="feature names"):
+        Predictor(model)(make({f"{name}{name}": x for name, x in columns.items()}), len(X))

@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import keyplayers as kp
-from keyplayers.readers.edge_files import read_evidence, read_potential, read_priors
+from keyplayers.readers.edge_files import read_potential, read_priors
+from keyplayers.readers.evidence import read_evidence
 
 S = [[0.9, 0.1], [0.1, 0.9]]
 
@@ -54,9 +55,9 @@ def test_names_are_read_faithfully(tmp_path, text, names):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("e.csv", "source,target\na,b\na\n", r"e\.csv: .*Expected 2 columns, got 1"),
+        ("e.csv", "source,target\na,b\na\n", r"e\.csv: line 3 has 1 cell, where the first has 2: a"),
         ("e.csv", "source,target\na,b\na,\n", r"e\.csv: row 2 has no target"),
-        ("e.csv", "source;target\na;b\n", r"needs two columns, found 1 .*separated by commas"),
+        ("e.csv", "source target\na b\n", r"needs two columns, found 1 .*separated by commas"),
         ("e.csv", "", r"e\.csv: line 1 is empty"),
         ("e.xlsx", "x", r"cannot read a field in this format; known are \.csv"),
         ("e.parquet", "no parquet", r"e\.parquet: "),
@@ -85,11 +86,11 @@ def test_a_prior_that_is_no_number_is_named(tmp_path):
 
 def test_evidence_is_hard_or_soft(tmp_path):
     mrf = kp.MarkovRandomField.from_edges([("a", "b"), ("b", 3)], potential=S, states=["ham", "spam"])
-    assert read_evidence(write(tmp_path / "h.csv", "name,state\na,spam\nb,\n3,0\n"), mrf) == {
+    assert read_evidence(write(tmp_path / "h.csv", "name,state\na,spam\nb,\n3,0\n"), mrf).found == {
         "a": "spam",
         3: "ham",
     }
-    soft = read_evidence(write(tmp_path / "s.csv", "name,ham,spam\na,1,3\n"), mrf)
+    soft = read_evidence(write(tmp_path / "s.csv", "name,ham,spam\na,1,3\n"), mrf).found
     assert soft["a"].tolist() == [1, 3]
 
 
@@ -243,9 +244,9 @@ def test_a_matrix_as_an_array_and_types_by_number(tmp_path):
 
 def test_soft_evidence_goes_by_the_names_of_the_states(tmp_path):
     mrf = kp.MarkovRandomField.from_edges([("a", "b")], potential=S, states=["y", "x"])
-    by_name = read_evidence(write(tmp_path / "e.csv", "name,x,y\na,0.4,0.6\n"), mrf)
+    by_name = read_evidence(write(tmp_path / "e.csv", "name,x,y\na,0.4,0.6\n"), mrf).found
     assert by_name["a"].tolist() == [0.6, 0.4]
-    by_order = read_evidence(write(tmp_path / "f.csv", "name,first,second\na,0.4,0.6\n"), mrf)
+    by_order = read_evidence(write(tmp_path / "f.csv", "name,first,second\na,0.4,0.6\n"), mrf).found
     assert by_order["a"].tolist() == [0.4, 0.6]
     for text, message in (
         ("name,x,z\na,0.4,0.6\n", r"row 1: variable 'a' has states y, x; the columns of weights are x, z"),
@@ -258,7 +259,7 @@ def test_soft_evidence_goes_by_the_names_of_the_states(tmp_path):
 def test_states_beside_missing_ones_are_numbers_still(tmp_path):
     pq.write_table(pa.table({"name": ["a", "b"], "state": [1.0, None]}), tmp_path / "e.parquet")
     mrf = kp.MarkovRandomField.from_edges([("a", "b")], potential=S)
-    assert read_evidence(str(tmp_path / "e.parquet"), mrf) == {"a": 1}
+    assert read_evidence(str(tmp_path / "e.parquet"), mrf).found == {"a": 1}
 
 
 def test_columns_of_priors_belong_to_the_states_they_name(tmp_path):

@@ -111,7 +111,7 @@ def _ranking(found: "BeliefState", state: str | None) -> Any:
     import numpy as np
 
     from ..errors import InputError, UnknownNameError
-    from ..readers.edge_files import parse_state
+    from ..readers.evidence import parse_state
 
     mrf = found.mrf
     starts = mrf.offsets[:-1]

@@ -97,7 +97,7 @@ def explain(
 ) -> None:
     """Explain what a field believes of one variable, or of many: which others made it so."""
     from ..graphshapley.explainer import GraphShapley
-    from ..readers.edge_files import parse_state
+    from ..readers.evidence import parse_state
 
     if (target is None) == (targets is None):
         raise typer.BadParameter("give --target NAME, or --targets FILE for many")

@@ -33,7 +33,7 @@ def explain_model(
         str,
         typer.Argument(
             metavar="PREDICTOR",
-            help="module:function (rows in, probabilities out), or a model in an .onnx or .skops file or a pickle.",
+            help="module:function (rows in, probabilities out), or a model in an .onnx, .skops or pickle file.",
             show_default=False,
         ),
     ],

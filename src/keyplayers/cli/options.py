@@ -60,6 +60,11 @@ class FieldOptions:
     edge_weights: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column that says how often an edge counts (homophily).")
     ] = None
+    source_column: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of one end, where it has no usual name.")
+    ] = None
+    target_column: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the other end.")] = None
+    no_header: Annotated[bool, typer.Option("--no-header", help="The first line of MODEL is an edge.")] = False
     states: Annotated[str | None, typer.Option(metavar="A,B,..", help="Names of the states.")] = None
     observe: Annotated[
         list[str] | None, typer.Option(metavar="NAME=STATE", help="Hard evidence; may be repeated.")
@@ -73,11 +78,17 @@ class FieldOptions:
     ] = "error"
     self_loops: Annotated[str, typer.Option(help="Edges from a variable to itself: error or drop.")] = "error"
     missing_priors: Annotated[str, typer.Option(help="Variables without a prior: uniform or error.")] = "uniform"
+    unknown: Annotated[
+        str, typer.Option(help="Names in --evidence that MODEL lacks: error, or skip, which counts them.")
+    ] = "error"
 
     def load(self, model: Path) -> "MarkovRandomField":
         """The field, with its evidence."""
+        from .._base.messages import tell
         from ..readers import read_mrf
-        from ..readers.edge_files import read_evidence, read_potential, read_priors
+        from ..readers.edge_files import read_potential, read_priors
+        from ..readers.evidence import read_evidence
+        from .output import printable
 
         given = {
             "priors": read_priors(str(self.priors)) if self.priors else None,
@@ -87,14 +98,22 @@ class FieldOptions:
             "homophily": self.homophily,
             "edge_weights": self.edge_weights,
             "states": self.states.split(",") if self.states else None,
+            "source": self.source_column,
+            "target": self.target_column,
+            "header": False if self.no_header else None,
         }
         policies = {name: getattr(self, name) for name in ("duplicates", "self_loops", "missing_priors")}
         # only what was said: a file that is a whole field takes no options
         options = {name: value for name, value in given.items() if value is not None}
         options |= {name: value for name, value in policies.items() if value != _DEFAULTS[name]}
         mrf = read_mrf(model, **options)
+        notes = mrf.notes
         if self.evidence:
-            mrf = mrf.observe(read_evidence(str(self.evidence), mrf))
+            evidence = read_evidence(str(self.evidence), mrf, unknown=self.unknown)  # type: ignore[arg-type]
+            mrf = mrf.observe(evidence.found)
+            notes += evidence.notes
+        for note in notes:
+            tell(f"note: {printable(note)}")
         observed = parse_assignments(mrf, self.observe or [], "--observe")
         return mrf.observe(observed) if observed else mrf
 
@@ -110,7 +129,7 @@ def parse_assignments(mrf: "MarkovRandomField", texts: list[str], option: str) -
         There is no such variable or state.
     """
     from ..errors import InputError
-    from ..readers.edge_files import parse_state
+    from ..readers.evidence import parse_state
 
     found: dict[Hashable, Hashable] = {}
     for text in texts:

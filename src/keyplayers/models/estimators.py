@@ -54,3 +54,19 @@ def fitted_classes(model: Any) -> list[Hashable]:
     if classes is None or any(getattr(name, "ndim", 0) or isinstance(name, list) for name in classes):
         return []
     return [plain(name) for name in classes]
+
+
+def feature_names(model: Any) -> list[Any] | None:
+    """Columns that an estimator or a booster was fitted on, in their order; None where it does not say."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and class_path(model) == "xgboost.core.Booster":
+        names = model.feature_names
+    return None if names is None else list(names)
+
+
+def in_order(batch: Any, names: list[Any] | None) -> Any:
+    """A frame whose columns are those of `names` in another order, in that order; all else as it is."""
+    has = getattr(batch, "columns", None)
+    if names is None or has is None or len(has) != len(names) or list(has) == names or set(has) != set(names):
+        return batch
+    return batch[names]

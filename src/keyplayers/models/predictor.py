@@ -9,7 +9,7 @@ import numpy as np
 from .._base.arrays import Floats, Ints
 from ..errors import InputError, PredictionError, PredictorError, UnknownNameError
 from .decisions import LARGEST, Prediction, Rule, decide
-from .estimators import plain
+from .estimators import feature_names, in_order, plain
 from .face import Face
 from .faces import find_face
 from .outputs import OUTPUTS, Output, as_array, looks_like_labels, read_probabilities
@@ -66,6 +66,7 @@ class Predictor:
         # what the model's own labels are called, in the order of its columns
         self._labels = fitted
         self._asks = self._face.labels is not None
+        self._feature_names = feature_names(predict)
         self.n_calls = 0
 
     @property
@@ -134,7 +135,7 @@ class Predictor:
         """What one of the model's functions gives, as an array with one entry per row."""
         self.n_calls += 1
         try:
-            raw = function(batch)
+            raw = function(in_order(batch, self._feature_names))
         except (Exception, SystemExit) as error:  # a model that ends the program has failed like any other
             raise PredictorError(f"the model raised {type(error).__name__}: {error}") from error
         return as_array(raw, n_rows, several=self.multilabel)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._base.arrays import Ints
 from .._base.atomic import replacing
+from .._base.foreign import reading
 from .._base.names import Names, name_from_json, name_to_json
 from ..errors import FileFormatError, InputError
 from .field import MarkovRandomField
@@ -200,16 +201,17 @@ def map_arrays(path: "str | PathLike[str]") -> dict[str, Any]:
     FileFormatError
         The file is no .npz of plain arrays.
     """
-    try:
-        with zipfile.ZipFile(path) as members, np.load(path, allow_pickle=False) as loaded:
-            arrays = {}
-            for member in members.infolist():
-                name = member.filename.removesuffix(".npy")
-                mapped = _map(path, member) if member.compress_type == zipfile.ZIP_STORED else None
-                arrays[name] = loaded[name] if mapped is None else mapped
-            return arrays
-    except (zipfile.BadZipFile, ValueError, EOFError) as error:
-        raise FileFormatError(f"{fspath(path)}: not an .npz of plain arrays: {error}") from None
+    with (
+        reading(fspath(path), lambda _, error: f"not an .npz of plain arrays: {error}"),
+        zipfile.ZipFile(path) as members,
+        np.load(path, allow_pickle=False) as loaded,
+    ):
+        arrays = {}
+        for member in members.infolist():
+            name = member.filename.removesuffix(".npy")
+            mapped = _map(path, member) if member.compress_type == zipfile.ZIP_STORED else None
+            arrays[name] = loaded[name] if mapped is None else mapped
+        return arrays
 
 
 def write_arrays(arrays: Mapping[str, Any], path: "str | PathLike[str]") -> None:

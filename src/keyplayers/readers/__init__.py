@@ -6,8 +6,7 @@ from os import PathLike, fspath
 from pathlib import PurePath
 from typing import Any
 
-from .._base.frames import is_frame
-from ..errors import FileFormatError, InputError
+from ..errors import FileFormatError
 from ..mrf.field import MarkovRandomField
 
 # suffix (without .gz) -> module and function that reads such a file
@@ -15,6 +14,9 @@ _READERS = {
     ".csv": ".edge_files:read_field",
     ".tsv": ".edge_files:read_field",
     ".parquet": ".edge_files:read_field",
+    ".txt": ".edge_files:read_field",
+    ".edgelist": ".edge_files:read_field",
+    ".edges": ".edge_files:read_field",
     ".npz": ".npz:read_field",
 }
 # suffix -> module and function that writes such a file
@@ -23,18 +25,20 @@ _WRITERS = {
 }
 
 
-def read_mrf(source: Any, **options: Any) -> MarkovRandomField:
+def read_mrf(source: Any, /, **options: Any) -> MarkovRandomField:
     """A field from a file or from another library's object.
 
     Parameters
     ----------
     source
         Path of an edge table (.csv, .tsv, .parquet; columns source, target[, type]; header names may differ,
-        then the first two count), or of an .npz with an array `edges` [E, 2] or written by `write_mrf`.
-        Text files may be compressed (.gz). Or a data frame or an array of edges.
+        then the first two count), of a list of edges (.txt, .edgelist, .edges: comments begin with # or %, columns
+        stand between blanks), or of an .npz with an array `edges` [E, 2] or written by `write_mrf`. Text files may
+        be compressed (.gz). Or whatever `MarkovRandomField.from_edges` takes for edges.
     options
         As of `MarkovRandomField.from_edges`: priors, potential, homophily, duplicates, ... A file that holds
-        them itself takes none.
+        them itself takes none. `source` and `target` name the columns of a table; ``header=False`` says that a
+        text file has none. What was taken by guess stands in `notes` of the field.
 
     Raises
     ------
@@ -44,11 +48,7 @@ def read_mrf(source: Any, **options: Any) -> MarkovRandomField:
         What it says makes no field.
     """
     if not isinstance(source, str | PathLike):
-        if is_frame(source) or isinstance(source, list | tuple) or hasattr(source, "__array__"):
-            return MarkovRandomField.from_edges(source, **options)
-        raise InputError(
-            f"cannot read a field from a {type(source).__name__}; give a path, a data frame or an array of edges"
-        )
+        return MarkovRandomField.from_edges(source, **options)
     return _find(_READERS, fspath(source), "read")(fspath(source), **options)  # type: ignore[no-any-return]
 
 

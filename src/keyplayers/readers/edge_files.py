@@ -1,47 +1,81 @@
-"""Fields from edge tables in files, with priors, potentials and evidence beside them."""
+"""Fields from edge tables in files, with priors and potentials beside them."""
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Floats
+from .._base.foreign import reading
 from .._base.names import Names
-from ..errors import FileFormatError, UnknownNameError
+from ..errors import FileFormatError, InputError
+from ..mrf.build.columns import (
+    EdgeColumns,
+    find_edge_columns,
+    find_name_column,
+    looks_like_edges,
+)
 from ..mrf.build.priors import PriorTable, prior_table
 from ..mrf.field import MarkovRandomField
-from .tables import names_from_text, numbers_from_text, read_table
+from .tables import Heading, is_integer, names_from_text, numbers_from_text, read_table, read_table_and_notes
 
 
 def read_field(path: str, **options: Any) -> MarkovRandomField:
     """A field from a table with columns source, target[, type]; see `read_mrf`."""
-    table = read_table(path)
+    no_header = options.pop("header", None) is False
+    table, notes = read_table_and_notes(path, header=False if no_header else edge_heading)
     columns = table.column_names
     if table.num_columns < 2:
         raise FileFormatError(
             f"{path}: an edge table needs two columns, found {table.num_columns} ({', '.join(columns)}); "
             "are the columns separated by commas (.csv) or tabs (.tsv)?"
         )
-    first, second = ("source", "target") if {"source", "target"} <= set(columns) else columns[:2]
-    source = names_from_text(table.column(first), path, first)
-    target = names_from_text(table.column(second), path, second)
+    found = _edge_columns(path, columns, options.pop("source", None), options.pop("target", None))
+    source = names_from_text(table.column(found.source), path, found.source)
+    target = names_from_text(table.column(found.target), path, found.target)
     potential = options.get("potential") if options.get("potential") is not None else options.get("log_potential")
     if isinstance(potential, Mapping) and options.get("edge_types") is None:
-        third = "type" if "type" in columns else next((c for c in columns if c not in (first, second)), None)
-        if third is None:
+        if found.type is None:
             raise FileFormatError(f"{path}: potentials per type need a column 'type'; the columns are {columns}")
-        options["edge_types"] = _known_types(table.column(third).to_pylist(), potential)
+        options["edge_types"] = _known_types(table.column(found.type).to_pylist(), potential)
     weights = options.get("edge_weights")
     if isinstance(weights, str):
         if weights not in columns:
             raise FileFormatError(f"{path}: there is no column {weights!r}; the columns are {', '.join(columns)}")
         options["edge_weights"] = numbers_from_text(table.column(weights), path, weights)
-    return MarkovRandomField.from_edges(_edge_frame(source, target), **options)
+    mrf = MarkovRandomField.from_edges(_edge_frame(source, target), **options)
+    guesses = notes if found.guess is None else (*notes, found.guess)
+    return replace(mrf, notes=(*(f"{path}: {note}" for note in guesses), *mrf.notes)) if guesses else mrf
+
+
+def _edge_columns(path: str, columns: list[str], source: str | None, target: str | None) -> EdgeColumns:
+    try:
+        return find_edge_columns(columns, source, target)
+    except InputError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+
+
+def edge_heading(cells: Sequence[str], below: Any) -> Heading:
+    """Whether the first line of an edge table has the names of the columns or is an edge."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if looks_like_edges(cells):
+        return Heading(True)
+    if all(is_integer(cell) for cell in cells[:2]):
+        return Heading(False)
+    ends = pa.array(cells[:2], pa.string())
+    shown = ", ".join(cells[:4])
+    if any(pc.any(pc.is_in(column, value_set=ends)).as_py() for column in below.columns[:2]):
+        return Heading(False, f"the first line ({shown}) is taken as an edge, since its names stand below again")
+    return Heading(True, f"the first line ({shown}) is taken as the names of the columns")
 
 
 def read_priors(path: str, *, log_domain: bool = False) -> PriorTable:
     """Priors of a table: a name column (called name, or the first) and one column per state.
+
+    A single column of numbers from 0 to 1 is the probability of the last of two states.
 
     Raises
     ------
@@ -50,15 +84,31 @@ def read_priors(path: str, *, log_domain: bool = False) -> PriorTable:
     InputError
         The prior of a variable cannot be used.
     """
-    table = read_table(path, header=True)
-    name = "name" if "name" in table.column_names else table.column_names[0]
+    table, notes = read_table_and_notes(path, header=_prior_heading)
+    has_header = not notes
+    name = find_name_column(table.column_names)
     states = [column for column in table.column_names if column != name]
     if not states:
         raise FileFormatError(f"{path}: a table of priors needs a name column and one column per state")
     names = names_from_text(table.column(name), path, name)
     rows = np.column_stack([numbers_from_text(table.column(state), path, state) for state in states])
     listed = names if isinstance(names, list) else names.to_pylist()
-    return prior_table(Names(listed), rows, tuple(states), log_domain=log_domain)
+    found = prior_table(Names(listed), rows, tuple(states) if has_header else None, log_domain=log_domain)
+    return replace(found, notes=tuple(f"{path}: {note}" for note in (*notes, *found.notes)))
+
+
+def _prior_heading(cells: Sequence[str], below: Any) -> Heading:
+    if len(cells) > 1 and all(_is_number(cell) for cell in cells[1:]):
+        return Heading(False, f"the first line ({', '.join(cells[:4])}) is taken as a prior, not as a header")
+    return Heading(True)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def read_potential(path: str) -> Any:
@@ -74,93 +124,11 @@ def read_potential(path: str) -> Any:
     if suffix(path) != ".json":
         table = read_table(path, header=False)
         return np.column_stack([numbers_from_text(column, path, "?") for column in table.columns])
-    with open(path, encoding="utf-8") as file:
-        try:
-            given = json.load(file)
-        except json.JSONDecodeError as error:
-            raise FileFormatError(f"{path}: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    with reading(path), open(path, encoding="utf-8") as file:
+        given = json.load(file)
     if not isinstance(given, list | dict):
         raise FileFormatError(f"{path}: expected a matrix [[..], ..] or {{type: matrix}}, got {given!r}")
     return given
-
-
-def read_evidence(path: str, mrf: MarkovRandomField) -> dict[Hashable, Any]:
-    """Evidence of a table: columns name and state, or name and one weight per state (soft).
-
-    Rows without a state say nothing and are passed over.
-
-    Raises
-    ------
-    FileFormatError
-        A row names an unknown variable or state; the message says which row.
-    """
-    table = read_table(path, header=True)
-    columns = table.column_names
-    if len(columns) < 2:
-        raise FileFormatError(f"{path}: evidence needs columns name and state, found {', '.join(columns)}")
-    name = "name" if "name" in columns else columns[0]
-    others = [column for column in columns if column != name]
-    names = names_from_text(table.column(name), path, name)
-    rows = names if isinstance(names, list) else names.to_pylist()
-    soft = len(others) > 1 and "state" not in others
-    if soft:
-        weights: Floats = np.column_stack([numbers_from_text(table.column(c), path, c) for c in others])
-        return _soft_evidence(mrf, path, rows, others, weights)
-    states = table.column("state" if "state" in others else others[0]).to_pylist()
-    evidence: dict[Hashable, Any] = {}
-    for row, (given, state) in enumerate(zip(rows, states, strict=True), 1):
-        if state is None or state == "" or state != state:
-            continue
-        variable = _known(given, mrf, path, row)
-        if isinstance(state, float) and state.is_integer():
-            state = int(state)  # numbers beside missing ones are kept as floats in Parquet
-        try:
-            known = parse_state(mrf, variable, str(state))
-        except UnknownNameError as error:
-            raise FileFormatError(f"{path}: row {row}: {error}") from None
-        if evidence.setdefault(variable, known) != known:
-            raise FileFormatError(
-                f"{path}: row {row}: variable {variable!r} is {known!r} here, but {evidence[variable]!r} above"
-            )
-    return evidence
-
-
-def _soft_evidence(
-    mrf: MarkovRandomField, path: str, rows: list[Any], columns: list[str], weights: Floats
-) -> dict[Hashable, Any]:
-    """Weights by the names of the states where columns are called so, else in the order of the columns."""
-    evidence: dict[Hashable, Any] = {}
-    for row, given in enumerate(rows, 1):
-        variable = _known(given, mrf, path, row)
-        states = [str(state) for state in mrf.states(variable)]
-        if variable in evidence:
-            raise FileFormatError(f"{path}: row {row}: variable {variable!r} stands in a row above too")
-        if sorted(states) == sorted(columns):
-            order = [columns.index(state) for state in states]
-        elif len(columns) == len(states) and not set(states) & set(columns):
-            order = list(range(len(columns)))
-        else:
-            raise FileFormatError(
-                f"{path}: row {row}: variable {variable!r} has states {', '.join(states)}; "
-                f"the columns of weights are {', '.join(columns)}"
-            )
-        evidence[variable] = weights[row - 1, order]
-    return evidence
-
-
-def parse_state(mrf: MarkovRandomField, variable: Hashable, text: str) -> Hashable:
-    """The state of a variable that a text means: one whose name is spelled so, else the number it spells.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such state.
-    """
-    for state in mrf.states(variable):
-        if str(state) == text:
-            return state
-    number = int(text) if text.isascii() and text.isdigit() else text
-    return mrf.states(variable)[mrf.state_index(variable, number)]
 
 
 def _known_types(types: list[Any], potential: Mapping[Hashable, Any]) -> list[Any]:
@@ -168,17 +136,6 @@ def _known_types(types: list[Any], potential: Mapping[Hashable, Any]) -> list[An
     spelled = {str(known): known for known in potential}
     means = {given: given if given in potential else spelled.get(str(given), given) for given in set(types)}
     return [means[given] for given in types]
-
-
-def _known(given: Hashable, mrf: MarkovRandomField, path: str, row: int) -> Hashable:
-    try:
-        mrf.index(given)
-        return given
-    except UnknownNameError:
-        try:
-            return mrf.names.parse(str(given))
-        except UnknownNameError as error:
-            raise FileFormatError(f"{path}: row {row}: {error}") from None
 
 
 def _edge_frame(source: Any, target: Any) -> Any:

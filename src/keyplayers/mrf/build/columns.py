@@ -14,7 +14,7 @@ ENDS = (
 TYPES = ("type", "edge_type", "relation", "kind")
 #: ... of a table that says something of each variable
 NAMES = ("name", "id", "node", "variable", "account", "user", "node_id", "nodeid")
-STATES = ("state", "label", "class", "observed", "y")
+STATES = ("state", "label", "class", "observed")
 
 
 class EdgeColumns(NamedTuple):

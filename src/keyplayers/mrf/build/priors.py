@@ -10,6 +10,7 @@ from ..._base.arrays import Floats, Ints
 from ..._base.frames import column_labels, is_frame, read_frame
 from ..._base.names import Names
 from ...errors import InputError
+from .columns import find_name_column
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def read_priors(priors: Any, *, log_domain: bool) -> PriorTable | None:
         names, rows = Names(priors), list(priors.values())
     elif is_frame(priors):
         frame = read_frame(priors)
-        name_column = "name" if "name" in frame.columns else frame.columns[0]
+        name_column = find_name_column(frame.columns)
         columns = [column for column in frame.columns if column != name_column]
         if not columns:
             raise InputError("a frame of priors needs a name column and one column per state")
@@ -67,6 +68,8 @@ def prior_table(
         return f"the prior of variable {(i if names is None else names[i])!r}"
 
     as_array = _regular(rows)
+    if as_array is not None and as_array.shape[1] == 1 and names is not None and not log_domain:
+        return _from_scores(names, as_array[:, 0], state_names)
     if as_array is not None:
         log_rows = log_weights(as_array, whose, log_domain=log_domain)
         n, k = as_array.shape
@@ -74,6 +77,21 @@ def prior_table(
     checked = [log_weights(row, whose(i), log_domain=log_domain) for i, row in enumerate(rows)]
     counts = np.array([len(row) for row in checked], dtype=np.int32)
     return PriorTable(names, counts, np.concatenate(checked) if checked else np.zeros(0), state_names)
+
+
+def _from_scores(names: Names, scores: Floats, columns: tuple[Hashable, ...] | None) -> PriorTable:
+    """One number per variable: the probability of the last of two states."""
+    what = "one number per name" if columns is None else f"the column {str(columns[0])!r}"
+    outside = ~((scores >= 0) & (scores <= 1))
+    if outside.any():
+        i = int(outside.argmax())
+        raise InputError(
+            f"the prior of variable {names[i]!r} is a single number, {scores[i]:g}: {what} is read as the "
+            "probability of the last of two states, from 0 to 1; else give a number per state"
+        )
+    log_rows = log_weights(np.column_stack([1 - scores, scores]), lambda i: f"the prior of variable {names[i]!r}")
+    note = f"{what} of the priors is taken as the probability of the last of two states"
+    return PriorTable(names, np.full(len(names), 2, dtype=np.int32), log_rows.ravel(), None, (note,))
 
 
 def in_state_order(table: PriorTable, states: Any) -> PriorTable:

@@ -126,6 +126,7 @@ class Table:
 
     columns: list[Entries]  # [D]
     n_rows: int
+    dtype: Any = None  # of an array
 
     @classmethod
     def read(cls, table: Any, names: list[Any], what: str) -> "Table":
@@ -163,7 +164,7 @@ class Table:
             raise InputError(
                 f"the {what} must have {len(names)} columns and at least one row, got shape {array.shape}"
             )
-        return cls([Entries(column) for column in array.T], len(array))
+        return cls([Entries(column) for column in array.T], len(array), array.dtype)
 
     def picked(self, picks: Ints) -> list[list[Any]]:
         """Some rows as lists of Python values."""
@@ -196,9 +197,12 @@ def same(a: Any, b: Any) -> bool:
     return bool(np.all(a == b))  # a cell may hold an array
 
 
+_NO_FRAMES = (np.ndarray, np.generic, list, tuple, dict, str, bytes, int, float)
+
+
 def looks_like_frame(data: Any) -> bool:
     """Whether this is a data frame; narwhals takes its time to recognise what is none."""
-    return not isinstance(data, (np.ndarray, list, tuple, dict, str, int, float)) and is_frame(data)
+    return data is not None and not isinstance(data, _NO_FRAMES) and is_frame(data)
 
 
 def as_array(data: Any) -> npt.NDArray[Any]:

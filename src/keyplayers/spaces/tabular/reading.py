@@ -1,7 +1,8 @@
 """An instance of any kind, read as names and values in a layout."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,7 +14,7 @@ from ...errors import InputError
 from .columns.choose import column_of_array
 from .columns.code import Code
 from .columns.protocol import Column, Misfit
-from .entries import Entries, Table, as_array, looks_like_frame
+from .entries import Table, as_array, looks_like_frame
 from .groups import position
 from .layouts import ArrayLayout, FrameLayout, Layout, holds_all, library_of
 from .library import Library
@@ -33,20 +34,37 @@ class Row:
 class RowReader:
     """How instances are read.
 
+    What is known of the background, and of arrays like those that came before, is worked out once.
+
     Parameters
     ----------
-    like
-        The background as a frame, None where it is none.
-    table_of
-        The background in the columns of these names.
-    feature_names, categorical
+    background, feature_names, categorical
         As in `Tabular`.
     """
 
-    like: Any
-    table_of: Callable[[list[Any]], Table | None]
+    background: Any
     feature_names: Sequence[Hashable] | None
     categorical: Sequence[Any]
+    _tables: dict[tuple[Any, ...], Table] = field(default_factory=dict)
+    _layouts: dict[tuple[Any, ...], ArrayLayout] = field(default_factory=dict)
+
+    @cached_property
+    def like(self) -> Any:
+        """The background as a frame, None where it is none."""
+        if self.background is None or not looks_like_frame(self.background):
+            return None
+        if nw.dependencies.is_pandas_dataframe(self.background):
+            return self.background
+        return read_frame(self.background).to_native()
+
+    def table_of(self, names: list[Any]) -> Table | None:
+        """The background in the columns of an instance."""
+        if self.background is None:
+            return None
+        key = tuple(names)
+        if key not in self._tables:
+            self._tables[key] = Table.read(self.background, names, "background")
+        return self._tables[key]
 
     def __call__(self, instance: Any) -> Row:
         """The instance in the layout that its background has.
@@ -129,27 +147,26 @@ class RowReader:
             )
         names = self._names(len(array))
         table = self.table_of(names)
-        held = [None] * len(names) if table is None else table.columns
-        array = array.astype(self._array_dtype(array, held), copy=False)
+        array = array.astype(_array_dtype(array, table), copy=False)
         values = array.tolist() if array.dtype.kind in "Obiuf" else list(array)
+        key = (*names, array.dtype.str)
+        if array.dtype.kind == "O":  # among objects the cell may have to say of which kind its column is
+            return Row(names, values, self._array_layout(names, values, array.dtype, table), table)
+        if key not in self._layouts:
+            self._layouts[key] = self._array_layout(names, values, array.dtype, table)
+        return Row(names, values, self._layouts[key], table)
+
+    def _array_layout(self, names: list[Any], values: list[Any], dtype: Any, table: Table | None) -> ArrayLayout:
+        """The columns of an array of this dtype."""
+        held = [None] * len(names) if table is None else table.columns
         columns = [
-            column_of_array(name, array.dtype, entries, value)
-            for name, entries, value in zip(names, held, values, strict=True)
+            column_of_array(*column) for column in zip(names, [dtype] * len(names), held, values, strict=True)
         ]
-        absent = np.nan if array.dtype.kind in "biufc" else None
+        absent = np.nan if dtype.kind in "biufc" else None
         columns = [replace(column, absent=absent) for column in columns]  # type: ignore[type-var]
         columns = self._coded(names, columns)
         codes = [place for place, column in enumerate(columns) if isinstance(column, Code)]
-        return Row(names, values, ArrayLayout(columns, array.dtype, codes), table)
-
-    def _array_dtype(self, array: Any, held: Sequence[Entries | None]) -> Any:
-        """The dtype of a background that is an array of numbers too, where it holds the row."""
-        dtypes = {entries.held.dtype for entries in held if entries and isinstance(entries.held, np.ndarray)}
-        if len(dtypes) != 1 or array.dtype.kind not in "iuf":
-            return array.dtype
-        (dtype,) = dtypes
-        holds = dtype.kind == "f" or (dtype.kind in "iu" and holds_all(dtype, array))
-        return dtype if holds else array.dtype
+        return ArrayLayout(columns, dtype, codes)
 
     def _names(self, n_columns: int) -> list[Any]:
         """Names of an array's columns."""
@@ -169,6 +186,15 @@ class RowReader:
             column if place not in codes or column.is_worded else Code(column.name, column.absent)
             for place, column in enumerate(columns)
         ]
+
+
+def _array_dtype(array: Any, table: Table | None) -> Any:
+    """The dtype of a background that is an array of numbers too, where it holds the row."""
+    dtype = None if table is None else table.dtype
+    if dtype is None or array.dtype.kind not in "iuf":
+        return array.dtype
+    holds = dtype.kind == "f" or (dtype.kind in "iu" and holds_all(dtype, array))
+    return dtype if holds else array.dtype
 
 
 def _as_in(column: Column, background: Any, dtype: Any, cell: Any, library: Library) -> tuple[Any, Any]:

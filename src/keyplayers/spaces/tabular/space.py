@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from ..._base.arrays import Bools, Ints
-from ..._base.frames import read_frame
 from ..._base.settings import NOTHING, Rule, Settings, setting, whole
 from ...errors import InputError
 from .baselines import OF_BACKGROUND, baseline_rows
-from .entries import Table, looks_like_frame, same
+from .entries import same
 from .groups import Groups, fixed_columns, players_of
 from .instance import TabularInstance
+from .layouts import ArrayLayout
 from .neighbours import Neighbours
 from .reading import Row, RowReader
 from .words import column_words, player_words
@@ -101,7 +100,7 @@ class Tabular(Settings):
             raise InputError(f"baseline={self.baseline!r} needs background rows")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_tables", "_frame")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_read", "_taus")}
 
     def bind(self, instance: Any) -> TabularInstance:
         """The players of one row: an array [D] or [1, D], a list, a dict, a pandas Series, or a frame of one row.
@@ -114,8 +113,22 @@ class Tabular(Settings):
                 "baseline='nearest_unlike' depends on the model's decisions: ask it of the rows of `neighbours`"
             )
         row = self._read(instance)
-        fixed = fixed_columns(row.names, self.fixed or (), *players_of(row.names, self.groups))
-        return self._bound(row, baseline_rows(row.layout.columns, row.values, self.baseline, row.table, fixed))
+        return self._bound(row, self._baseline_rows(row))
+
+    def _baseline_rows(self, row: Row) -> list[list[Any]]:
+        """Baseline rows [R, D]; those of arrays of numbers depend on nothing of the instance."""
+        layout = row.layout
+        settled = isinstance(layout, ArrayLayout) and layout.dtype.kind in "biuf" and not self.fixed
+        if settled and id(layout) in self._taus:
+            return self._taus[id(layout)]
+        taus = baseline_rows(layout.columns, row.values, self.baseline, row.table, self._fixed(row.names))
+        if settled:
+            self._taus[id(layout)] = taus
+        return taus
+
+    def _fixed(self, names: list[Any]) -> frozenset[int]:
+        """Places of the columns that are never masked."""
+        return fixed_columns(names, self.fixed or (), *players_of(names, self.groups))
 
     @property
     def seeks_neighbours(self) -> bool:
@@ -133,12 +146,16 @@ class Tabular(Settings):
         if self.background is None:
             raise InputError("neighbours come from background rows, and none were given")
         row = self._read(instance)
-        fixed = fixed_columns(row.names, self.fixed or (), *players_of(row.names, self.groups))
-        return Neighbours(row, fixed, self._bound)
+        return Neighbours(row, self._fixed(row.names), self._bound)
 
-    def _read(self, instance: Any) -> Row:
-        reader = RowReader(self._frame, self._table, self.feature_names, self.categorical or ())
-        return reader(instance)
+    @cached_property
+    def _read(self) -> RowReader:
+        return RowReader(self.background, self.feature_names, self.categorical or ())
+
+    @cached_property
+    def _taus(self) -> dict[int, list[list[Any]]]:
+        """Baseline rows by the layout of `_read` that they are for."""
+        return {}
 
     def _bound(self, row: Row, taus: list[list[Any]]) -> TabularInstance:
         """An instance whose masked values come from these rows [R, D]."""
@@ -154,29 +171,6 @@ class Tabular(Settings):
             owner,
             palette,
         )
-
-    @cached_property
-    def _tables(self) -> dict[tuple[Any, ...], Table]:
-        """The background by the names of the instance's columns, read when the first instance comes."""
-        return {}
-
-    @cached_property
-    def _frame(self) -> Any:
-        """The background as a frame, None where it is none."""
-        if self.background is None or not looks_like_frame(self.background):
-            return None
-        if nw.dependencies.is_pandas_dataframe(self.background):
-            return self.background
-        return read_frame(self.background).to_native()
-
-    def _table(self, names: list[Any]) -> Table | None:
-        """The background in the columns of an instance."""
-        if self.background is None:
-            return None
-        key = tuple(names)
-        if key not in self._tables:
-            self._tables[key] = Table.read(self.background, names, "background")
-        return self._tables[key]
 
     def _in_words(
         self, row: Row, taus: list[list[Any]], palette: Any, owner: Ints, n_players: int
