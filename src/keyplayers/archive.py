@@ -7,7 +7,6 @@ players and the fields of its structure come back, as a plain record.
 import gzip
 import importlib
 import json
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
@@ -17,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ._base.atomic import replacing
-from ._base.names import name_from_json
+from ._base.names import check_name, name_from_json
 from ._base.records import Record, record_from_json, value_from_json
 from .errors import FileFormatError, InputError
 from .explanation import Explanation
@@ -27,8 +26,8 @@ Reader: TypeAlias = Callable[[Mapping[str, Any]], Explanation[Any]]
 # kind of an explanation -> the function that makes one of its JSON, or where it stands ("module:function"): it is
 # imported when such a file is met
 _READERS: dict[str, Reader | str] = {
-    "graphshapley": "keyplayers.graphshapley.codec:from_dict",
-    "mcxai": "keyplayers.mcxai.codec:explanation_from_dict",
+    "graphshapley": "keyplayers.graphshapley.checks:checked_from_dict",
+    "mcxai": "keyplayers.mcxai.checks:checked_from_dict",
 }
 _FORMAT = "keyplayers explanation"
 _NEWEST = 1  # schema version that this package writes
@@ -90,24 +89,31 @@ def load(path: "str | PathLike[str]") -> Explanation[Any]:
         The file is no explanation, or one of a newer version.
     """
     source = Path(path)
+    suffix = _suffix(source)
+    if source.exists() and not source.is_file():
+        raise FileFormatError(f"{fspath(path)} is no file (a folder, a pipe or a device)")
     try:
-        match _suffix(source):
+        return explanation_from_dict(_read(source, suffix))
+    except FileFormatError as error:
+        raise FileFormatError(f"{fspath(path)}: {error}") from None
+
+
+def _read(source: Path, suffix: str) -> Any:
+    """The JSON of a file. Whatever damaged compression, archives and texts make of their readers is one error."""
+    try:
+        match suffix:
             case ".npz":
                 with source.open("rb") as file, np.load(file, allow_pickle=False) as members:
                     arrays = {name: members[name] for name in members.files}
-                data = _put_arrays(json.loads(arrays.pop(_REST).tobytes()), "", arrays)
+                return _put_arrays(json.loads(arrays.pop(_REST).tobytes()), "", arrays)
             case ".json.gz":
-                data = json.loads(gzip.decompress(source.read_bytes()))
+                return json.loads(gzip.decompress(source.read_bytes()))
             case _:
-                data = json.loads(source.read_bytes())
-    except FileNotFoundError:
-        raise
-    except (ValueError, KeyError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise FileFormatError(f"{fspath(path)} is no explanation: {error}") from None
-    try:
-        return explanation_from_dict(data)
-    except FileFormatError as error:
-        raise FileFormatError(f"{fspath(path)}: {error}") from None
+                return json.loads(source.read_bytes())
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the file system's own
+            raise
+        raise FileFormatError(f"it is no explanation: {str(error) or type(error).__name__}") from None
 
 
 def explanation_from_dict(data: Any) -> Explanation[Any]:
@@ -129,10 +135,29 @@ def explanation_from_dict(data: Any) -> Explanation[Any]:
             f"schema {schema} is newer than this package, which reads up to {_NEWEST}; upgrade it"
         )
     try:
-        return reader(data)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        found = reader(data)
+        _check(found)
+        return found
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise FileFormatError(f"this is no {kind} explanation: {what}") from None
+
+
+def _check(found: Explanation[Any]) -> None:
+    """What holds for the explanations of every method."""
+    for player in (found.target, *found.players):
+        check_name(player, "a player or the target")
+    if len(set(found.players)) < len(found.players):
+        raise InputError("players must be distinct")
+    if (found.std_errors < 0).any():
+        raise InputError("std_error must not be negative")
+    if type(found.n_evaluations) is not int or found.n_evaluations < 0:
+        raise InputError(f"n_evaluations must be a count, got {found.n_evaluations!r}")
+    for name in ("sentence", "quantity", "unit"):
+        if not isinstance(getattr(found, name), str):
+            raise InputError(f"{name} must be a text, got {getattr(found, name)!r}")
+    if not isinstance(found.settings, Mapping):
+        raise InputError(f"settings must be a mapping, got {found.settings!r}")
 
 
 def _find_reader(kind: Any, data: Mapping[str, Any]) -> Reader:

@@ -9,7 +9,7 @@ import pytest
 
 import keyplayers as kp
 from keyplayers.batch.store import writer
-from keyplayers.batch.store.encoding import DONE, Outcome, encode
+from keyplayers.batch.store.encoding import DONE, Outcome, decode, encode
 from keyplayers.batch.store.writer import Writer
 from keyplayers.errors import KeyPlayersWarning
 from tests.toy_explainers import Choosy, Noisy, toy
@@ -341,3 +341,18 @@ def test_ctrl_c_while_a_part_is_written_waits_until_it_is_whole(tmp_path, monkey
     with pytest.raises(KeyboardInterrupt):
         fill(tmp_path / "s", ["a", "b"])
     assert list(kp.open_store(tmp_path / "s")) == ["a"]
+
+
+@pytest.mark.parametrize("change", [{"settings": 3}, {"seed": None}, {"version": 1}, {"explainer": []}])
+def test_a_damaged_manifest_is_refused(tmp_path, change):
+    kp.explain_many(Noisy(), ["a"], store=tmp_path / "s")
+    path = tmp_path / "s" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(kp.FileFormatError, match=f"{next(iter(change))} is missing or wrong"):
+        kp.open_store(tmp_path / "s")
+
+
+@pytest.mark.parametrize("document", [b"[" * 100_000, b"{", b"\xff", b"{}", b'{"kind": "toy", "schema": 1}'])
+def test_a_row_that_holds_no_explanation_is_refused(document):
+    with pytest.raises(kp.FileFormatError):
+        decode(document)

@@ -125,8 +125,18 @@ def join_tables(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def decode(document: bytes) -> Explanation[Any]:
-    """The explanation that a target's row holds."""
-    return explanation_from_dict(json.loads(document))
+    """The explanation that a target's row holds.
+
+    Raises
+    ------
+    FileFormatError
+        It holds none.
+    """
+    try:
+        data = json.loads(document)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"the row of a target holds no explanation: {error}") from None
+    return explanation_from_dict(data)
 
 
 def name_to_text(name: Hashable) -> tuple[str, str]:

@@ -44,6 +44,8 @@ _SEED_BITS = 52
 # of parts, and every reader opens each.
 _SMALL_BYTES = 2**23
 _MANY = 32
+# entries of a manifest that readers rely on
+_ENTRIES = {"version": str, "explainer": str, "settings": dict, "seed": dict}
 # what a store must have been made with to be continued
 _MUST_AGREE = ("explainer", "settings", "fingerprint", "table", "seed")
 
@@ -246,10 +248,13 @@ def read_manifest(path: Path) -> dict[str, Any]:
         written = manifest["format"]
     except FileNotFoundError:
         raise FileFormatError(f"{path} is no store: it has no {MANIFEST}") from None
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise FileFormatError(f"{path / MANIFEST} is not the manifest of a store") from None
     if written != FORMAT:
         raise FileFormatError(f"{path} has layout {written!r}; this version reads layout {FORMAT}")
+    for name, kind in _ENTRIES.items():
+        if not isinstance(manifest.get(name), kind):
+            raise FileFormatError(f"{path / MANIFEST} is not the manifest of a store: {name} is missing or wrong")
     found: dict[str, Any] = manifest
     return found
 
