@@ -87,11 +87,8 @@ def read_probabilities(given: Any, output: Output, multilabel: bool) -> Floats:
     p: Floats = np.array(given, dtype=np.float64, order="C")
     single = p.ndim == 1 or p.shape[1] == 1
     p = p.reshape(len(p), -1)
-    if output == "log_proba" and p.max() > ROUNDING:
-        raise PredictionError(
-            f"the model returned values from {p.min():.4g} to {p.max():.4g} in shape {given.shape}; "
-            "log-probabilities are at most 0. For scores say output='logits'"
-        )
+    if output == "log_proba":
+        _check_logarithms(p, given)
     if output != "proba":
         with np.errstate(invalid="ignore"):
             p = _from_scores(p, output, independent=single or multilabel)
@@ -115,6 +112,14 @@ def _from_scores(scores: Floats, output: Output, independent: bool) -> Floats:
         p = np.exp(scores - scores.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
     return p
+
+
+def _check_logarithms(p: Floats, given: Any) -> None:
+    if p.max() > ROUNDING:
+        raise PredictionError(
+            f"the model returned values from {p.min():.4g} to {p.max():.4g} in shape {given.shape}; "
+            "log-probabilities are at most 0. For scores say output='logits'"
+        )
 
 
 def _check_range(p: Floats, given: Any, output: Output) -> int:

@@ -40,27 +40,35 @@ def baseline_rows(
 def _rows(
     columns: Sequence[Column], values: list[Any], baseline: Any, table: Table | None, fixed: Collection[int]
 ) -> list[list[Any]]:
-    names = [column.name for column in columns]
-    if isinstance(baseline, str) and baseline == "background":
-        if table is None:
-            raise InputError("baseline='background' needs background rows")
+    if isinstance(baseline, str) and baseline == "background" and table is not None:
         return table.rows()
-    if _is_single(baseline):
-        if table is None and baseline is not None and not isinstance(baseline, str):
-            return [[baseline] * len(names)]
-        asked = dict.fromkeys(range(len(names)), baseline)
-    elif isinstance(baseline, Mapping):
-        asked = {position(names, name, "baseline"): value for name, value in baseline.items()}
-    else:
-        return Table.read(baseline, names, "baseline").rows()
-    for_all = _is_single(baseline)
-    held = [None] * len(names) if table is None else table.columns
-    return [
-        [
-            value if place in fixed else _tau(column, value, asked.get(place), entries, for_all)
-            for place, (column, value, entries) in enumerate(zip(columns, values, held, strict=True))
-        ]
-    ]
+    if _is_single(baseline) or isinstance(baseline, Mapping):
+        return [_row(columns, values, baseline, table, fixed)]
+    return Table.read(baseline, [column.name for column in columns], "baseline").rows()
+
+
+def _row(
+    columns: Sequence[Column], values: list[Any], baseline: Any, table: Table | None, fixed: Collection[int]
+) -> list[Any]:
+    """One baseline row [D]: from a value or a word for all columns, or from a dict of them."""
+    for_all = not isinstance(baseline, Mapping)
+    asked = _asked(columns, baseline, for_all)
+    if for_all and table is None and baseline is not None and not isinstance(baseline, str):
+        return list(asked.values())  # also in place of texts, of which nothing better is known
+    row = list(values)
+    for place, column in enumerate(columns):
+        if place not in fixed:
+            entries = None if table is None else table.columns[place]
+            row[place] = _tau(column, values[place], asked.get(place), entries, for_all)
+    return row
+
+
+def _asked(columns: Sequence[Column], baseline: Any, for_all: bool) -> dict[int, Any]:
+    """What is asked for by place: one value or word for all columns, or those of a dict."""
+    if for_all:
+        return dict.fromkeys(range(len(columns)), baseline)
+    names = [column.name for column in columns]
+    return {position(names, name, "baseline"): value for name, value in baseline.items()}
 
 
 def _is_single(baseline: Any) -> bool:
@@ -71,19 +79,26 @@ def _is_single(baseline: Any) -> bool:
 
 
 def _tau(column: Column, value: Any, asked: Any, entries: Entries | None, for_all: bool) -> Any:
-    """What masking puts into one column of an instance that holds `value` there.
-
-    A number that is meant for all columns does not replace texts where the background knows better.
-    """
+    """What masking puts into one column of an instance that holds `value` there."""
     if isinstance(asked, str) and asked in STRATEGIES:
         return _by_word(column, asked, entries)
     known = entries is not None and bool(entries.first)
-    if asked is not None and not (for_all and column.is_worded and known and not isinstance(asked, str)):
+    # a number that is meant for all columns does not replace texts where the background knows better
+    passed_over = for_all and column.is_worded and known and not isinstance(asked, str)
+    if asked is not None and not passed_over:
         return asked
-    if entries is not None and known:
-        return entries.first[0] if len(entries) == 1 else entries.typical(column, "mean")
-    if entries is not None:
-        return column.absent  # nothing but missing values anywhere
+    return _default(column, value) if entries is None else _of_background(column, entries)
+
+
+def _of_background(column: Column, entries: Entries) -> Any:
+    """The mean, the only entry, or nothing where nothing is known."""
+    if not entries.first:
+        return column.absent
+    return entries.first[0] if len(entries) == 1 else entries.typical(column, "mean")
+
+
+def _default(column: Column, value: Any) -> Any:
+    """What stands for "masked" where there is no background."""
     if column.neutral is None:
         raise InputError(
             f"column {column.name!r} holds {value!r}: no number stands for 'masked' there; "

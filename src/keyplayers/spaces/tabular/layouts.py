@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
+from .columns.number import LARGEST_EXACT
 from .columns.protocol import Column, Misfit
 from .entries import as_objects
 from .library import Library
@@ -89,23 +90,10 @@ class ArrayLayout:
 
     def _whole(self, values: list[Any], table: npt.NDArray[Any]) -> Any:
         """The dtype of integers or booleans where it holds the baseline too, else that of floats."""
-        for column in self.codes:
-            bad = [tau for tau in table[:, column].tolist() if not float(tau).is_integer()]
-            if bad:
-                raise InputError(
-                    f"column {self.columns[column].name!r} holds codes, so its baseline must be an integer, "
-                    f"got {bad[0]!r}"
-                )
+        self._check_codes(table)
         if holds_all(self.dtype, table):
             return self.dtype
-        if self.codes and self.dtype.kind in "iu":
-            odd = (table != np.round(table)).any(axis=0)
-            raise InputError(
-                f"the row is an array of codes ({self.dtype}), and the baseline of "
-                f"{[c.name for c, is_odd in zip(self.columns, odd, strict=True) if is_odd][:5]} is no "
-                "integer: give an integer there, or the row as floats or a frame"
-            )
-        large = [(c.name, v) for c, v in zip(self.columns, values, strict=True) if abs(v) > 2**53]
+        large = [(c.name, v) for c, v in zip(self.columns, values, strict=True) if abs(v) > LARGEST_EXACT]
         rounded = [name for name, value in large if int(float(value)) != value]
         if rounded:
             raise InputError(
@@ -113,6 +101,23 @@ class ArrayLayout:
                 f"round those of {rounded[:5]}: give integers there, or the row as a frame"
             )
         return np.dtype(np.float64)
+
+    def _check_codes(self, table: npt.NDArray[Any]) -> None:
+        """Refuse fractions in the baseline of codes, and beside them where they share a dtype of integers."""
+        for column in self.codes:
+            bad = [tau for tau in table[:, column].tolist() if not float(tau).is_integer()]
+            if bad:
+                raise InputError(
+                    f"column {self.columns[column].name!r} holds codes, so its baseline must be an integer, "
+                    f"got {bad[0]!r}"
+                )
+        if self.codes and self.dtype.kind in "iu" and not holds_all(self.dtype, table):
+            odd = (table != np.round(table)).any(axis=0)
+            raise InputError(
+                f"the row is an array of codes ({self.dtype}), and the baseline of "
+                f"{[c.name for c, is_odd in zip(self.columns, odd, strict=True) if is_odd][:5]} is no "
+                "integer: give an integer there, or the row as floats or a frame"
+            )
 
 
 def holds_all(dtype: Any, table: npt.NDArray[Any]) -> bool:

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from ..._base.arrays import Ints
+from .columns.choose import Known
 from .columns.protocol import Column
-from .entries import Entries
 
 
 class Library(Protocol):
@@ -22,7 +22,7 @@ class Library(Protocol):
     def cells(self, frame: Any) -> list[Any]:
         """The first row's entries."""
 
-    def column(self, name: Any, dtype: Any, entries: Entries | None, cell: Any) -> Column:
+    def column(self, dtype: Any, known: Known) -> Column:
         """The column of this dtype; where the dtype says nothing, what the background holds decides."""
 
     def joined(self, background: Any, dtype: Any, cell: Any) -> Any:

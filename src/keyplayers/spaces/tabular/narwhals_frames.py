@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._base.arrays import Ints
-from .columns.choose import column_of_objects
+from .columns.choose import Known, column_of_objects
 from .columns.date import Date
 from .columns.flag import Flag
 from .columns.number import Number
 from .columns.protocol import Column
 from .columns.text import Category, Text
-from .entries import Entries, missing
+from .entries import missing
 from .whole import all_whole, check_exact
 
 
@@ -39,17 +39,17 @@ class NarwhalsFrames:
         held = nw.from_native(frame, eager_only=True)
         return [held[name][0] for name in held.columns]
 
-    def column(self, name: Any, dtype: Any, entries: Entries | None, cell: Any) -> Column:
+    def column(self, dtype: Any, known: Known) -> Column:
         """See `Library.column`."""
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
-            return Category(name, dtype.categories if isinstance(dtype, nw.Enum) else ())
+            return Category(known.name, dtype.categories if isinstance(dtype, nw.Enum) else ())
         if dtype == nw.Boolean():
-            return Flag(name)
+            return Flag(known.name)
         if dtype.is_integer() or dtype.is_float():
-            return Number(name)
+            return Number(known.name)
         if dtype == nw.String():
-            return Text(name, entries)
-        return Date(name, entries) if dtype.is_temporal() else column_of_objects(name, entries, cell)
+            return Text(known.name, known.entries)
+        return Date(known.name, known.entries) if dtype.is_temporal() else column_of_objects(known)
 
     def joined(self, background: Any, dtype: Any, cell: Any) -> Any:
         """See `Library.joined`."""
@@ -60,21 +60,16 @@ class NarwhalsFrames:
 
     def hold(self, column: Column, dtype: Any, entries: list[Any]) -> Any:
         """See `Library.hold`."""
-        name = str(column.name)
-        entries = [None if missing(e) and not dtype.is_float() else _plain(e) for e in entries]
+        entries = [None if missing(entry) and not dtype.is_float() else _plain(entry) for entry in entries]
         if dtype.is_integer() and not all_whole(entries, or_missing=True):
             check_exact(entries)
             dtype = nw.Float64()
-        entries = column.fit(entries)
-        if isinstance(dtype, (nw.Categorical, nw.Enum)):
-            return nw.new_series(name, entries, nw.String(), backend=self.backend).cast(dtype)
-        if dtype.is_integer():
-            entries = [None if e is None else int(e) for e in entries]
-        elif dtype.is_float():
-            entries = [None if e is None else float(e) for e in entries]
+        entries = _as_numbers(column.fit(entries), dtype)
+        is_listed = isinstance(dtype, (nw.Categorical, nw.Enum))  # texts first, then categories
         # a column in which all is missing may have no type of its own
-        known = None if isinstance(dtype, nw.Unknown) else dtype
-        return nw.new_series(name, entries, known, backend=self.backend)
+        known = nw.String() if is_listed else None if isinstance(dtype, nw.Unknown) else dtype
+        made = nw.new_series(str(column.name), entries, known, backend=self.backend)
+        return made.cast(dtype) if is_listed else made
 
     def frame(self, names: list[Any], columns: list[Any]) -> Any:
         """See `Library.frame`."""
@@ -100,6 +95,14 @@ class NarwhalsFrames:
 
 def _gather(series: Any, picks: Ints) -> Any:
     return series[picks.tolist()]
+
+
+def _as_numbers(entries: list[Any], dtype: Any) -> list[Any]:
+    """Entries of a column of numbers as Python's own; others as they are."""
+    if not (dtype.is_integer() or dtype.is_float()):
+        return entries
+    number = int if dtype.is_integer() else float
+    return [None if entry is None else number(entry) for entry in entries]
 
 
 def _plain(entry: Any) -> Any:

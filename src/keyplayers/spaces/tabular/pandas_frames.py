@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._base.arrays import Ints
-from .columns.choose import column_of_array, column_of_objects
+from .columns.choose import Known, column_of_array, column_of_objects
 from .columns.date import Date
 from .columns.flag import Flag
 from .columns.number import Number
 from .columns.protocol import Column, Misfit
 from .columns.text import Category, Text
-from .entries import Entries, missing
+from .entries import missing
 from .whole import all_whole, check_exact, is_whole, within
 
 
@@ -34,32 +34,32 @@ class PandasFrames:
         """See `Library.cells`."""
         return [frame[name].array[0] for name in frame.columns]
 
-    def column(self, name: Any, dtype: Any, entries: Entries | None, cell: Any) -> Column:
+    def column(self, dtype: Any, known: Known) -> Column:
         """See `Library.column`."""
         import pandas as pd
 
         if isinstance(dtype, np.dtype):
-            return column_of_array(name, dtype, entries, cell)
+            return column_of_array(dtype, known)
         if isinstance(dtype, pd.CategoricalDtype):
-            return Category(name, dtype.categories)
-        if pd.api.types.is_bool_dtype(dtype):
-            return Flag(name)
-        if pd.api.types.is_numeric_dtype(dtype) and getattr(dtype, "kind", "O") in "iufc":
-            return Number(name)
+            return Category(known.name, dtype.categories)
         if isinstance(dtype, pd.StringDtype):
-            return Text(name, entries)
-        if getattr(dtype, "kind", "O") in "mM":
-            return Date(name, entries)
-        return column_of_objects(name, entries, cell)
+            return Text(known.name, known.entries)
+        match getattr(dtype, "kind", "O"):
+            case "b":
+                return Flag(known.name)
+            case "i" | "u" | "f" | "c":
+                return Number(known.name)
+            case "M" | "m":
+                return Date(known.name, known.entries)
+            case _:
+                return column_of_objects(known)
 
     def joined(self, background: Any, dtype: Any, cell: Any) -> Any:
         """See `Library.joined`."""
         import pandas as pd
 
-        if isinstance(background, pd.CategoricalDtype) and not missing(cell) and cell not in background.categories:
-            listed = background.categories.tolist()
-            more = dtype.categories.tolist() if isinstance(dtype, pd.CategoricalDtype) else [cell]
-            return pd.CategoricalDtype([*listed, *(c for c in more if c not in listed)], background.ordered)
+        if isinstance(background, pd.CategoricalDtype):
+            return _with_category(background, dtype, cell)
         if isinstance(background, np.dtype) and background.kind in "iu" and is_whole(cell):
             return background if within(background, cell) else np.dtype(np.int64)
         return background
@@ -68,20 +68,15 @@ class PandasFrames:
         """See `Library.hold`."""
         import pandas as pd
 
-        if isinstance(dtype, np.dtype) and dtype.kind == "f" and all(isinstance(e, float) for e in entries):
+        if pd.api.types.is_integer_dtype(dtype):
+            dtype = _of_whole_numbers(dtype, entries)
+        kind = dtype.kind if isinstance(dtype, np.dtype) else "extension"
+        if kind == "f" and all(isinstance(entry, float) for entry in entries):
             return np.array(entries, dtype=dtype)
-        knows_missing = pd.api.types.is_extension_array_dtype(dtype)
-        if pd.api.types.is_integer_dtype(dtype) and not all_whole(entries, or_missing=knows_missing):
-            check_exact(entries)
-            dtype = _promoted(dtype)
-            entries = [np.nan if missing(e) and dtype == "float64" else e for e in entries]
-        elif knows_missing:
-            entries = [pd.NA if missing(e) else e for e in entries]
-        if not pd.api.types.is_object_dtype(dtype):
-            entries = column.fit(entries)
-        if isinstance(column, Flag) and None in entries and isinstance(dtype, np.dtype) and dtype.kind == "b":
+        fitted = entries if kind == "O" else column.fit(entries)
+        if kind == "b" and None in fitted:
             raise Misfit("nothing is missing there")
-        return pd.Series(entries, dtype=dtype).array
+        return pd.Series(_with_absent(fitted, kind), dtype=dtype).array
 
     def frame(self, names: list[Any], columns: list[Any]) -> Any:
         """See `Library.frame`."""
@@ -102,13 +97,44 @@ class PandasFrames:
             yield (np.asarray(held) if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else None), held.take
 
 
-def _promoted(dtype: Any) -> Any:
-    """The floats of the same family of dtypes."""
+def _with_category(known: Any, dtype: Any, cell: Any) -> Any:
+    """Categories in the order of the background's, and after them those that the instance has more."""
     import pandas as pd
 
+    if missing(cell) or cell in known.categories:
+        return known
+    listed = known.categories.tolist()
+    more = dtype.categories.tolist() if isinstance(dtype, pd.CategoricalDtype) else [cell]
+    return pd.CategoricalDtype([*listed, *(each for each in more if each not in listed)], known.ordered)
+
+
+def _of_whole_numbers(dtype: Any, entries: list[Any]) -> Any:
+    """The dtype of integers or, where an entry is none, that of floats of the same family.
+
+    Raises
+    ------
+    Misfit
+        A float would round one of the entries.
+    """
+    import pandas as pd
+
+    extended = pd.api.types.is_extension_array_dtype(dtype)  # knows what a missing integer is
+    if all_whole(entries, or_missing=extended):
+        return dtype
+    check_exact(entries)
     if isinstance(dtype, pd.ArrowDtype):
         return "double[pyarrow]"
-    return "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
+    return "Float64" if extended else np.dtype(np.float64)
+
+
+def _with_absent(entries: list[Any], kind: str) -> list[Any]:
+    """Entries whose missing ones are what a dtype of this kind calls so."""
+    import pandas as pd
+
+    if kind not in ("f", "extension"):
+        return entries
+    absent = np.nan if kind == "f" else pd.NA
+    return [absent if missing(entry) else entry for entry in entries]
 
 
 def _kept(array: Any) -> Any:

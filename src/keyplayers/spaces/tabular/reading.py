@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.frames import column_labels, read_frame
 from ..._base.optional import require
 from ...errors import InputError
-from .columns.choose import column_of_array
+from .columns.choose import Known, column_of_array
 from .columns.code import Code
 from .columns.protocol import Column, Misfit
 from .entries import Table, as_array, looks_like_frame
@@ -126,11 +126,11 @@ class RowReader:
             like = dict(zip(column_labels(self.like), library.dtypes(self.like), strict=True))
         values, columns, chosen = [], [], []
         for name, cell, dtype, entries in zip(names, cells, own, held, strict=True):
-            column = library.column(name, dtype if like is None else like[name], entries, cell)
+            column = library.column(dtype if like is None else like[name], Known(name, entries, cell))
             # NumPy takes None for the dtype of floats
             if like is not None and (dtype is None or dtype != like[name]):
                 cell, dtype = _as_in(column, like[name], dtype, cell, library)
-                column = library.column(name, dtype, entries, cell)
+                column = library.column(dtype, Known(name, entries, cell))
             values.append(cell)
             columns.append(column)
             chosen.append(dtype)
@@ -159,9 +159,8 @@ class RowReader:
     def _array_layout(self, names: list[Any], values: list[Any], dtype: Any, table: Table | None) -> ArrayLayout:
         """The columns of an array of this dtype."""
         held = [None] * len(names) if table is None else table.columns
-        columns = [
-            column_of_array(*column) for column in zip(names, [dtype] * len(names), held, values, strict=True)
-        ]
+        known = [Known(*each) for each in zip(names, held, values, strict=True)]
+        columns = [column_of_array(dtype, each) for each in known]
         absent = np.nan if dtype.kind in "biufc" else None
         columns = [replace(column, absent=absent) for column in columns]  # type: ignore[type-var]
         columns = self._coded(names, columns)

@@ -40,9 +40,8 @@ def _word(value: Any, listed: Sequence[str]) -> str:
         return f"{value:.4g}" if value == value else "missing"
     if missing(value):
         return "missing"
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value < len(listed):
-        return str(listed[int(value)])
-    if isinstance(value, (float, np.floating)):
-        whole = float(value).is_integer() and 0 <= value < len(listed)
-        return str(listed[int(value)]) if whole else f"{value:.4g}"
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        if value in range(len(listed)):  # also a code that is a whole float
+            return str(listed[int(value)])
+        return str(value) if isinstance(value, (int, np.integer)) else f"{value:.4g}"
     return str(value)

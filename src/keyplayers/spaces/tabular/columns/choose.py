@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,36 +15,59 @@ from .protocol import Column
 from .text import Text
 
 
-def column_of_array(name: Hashable, dtype: Any, entries: Entries | None, cell: Any) -> Column:
+class Known(NamedTuple):
+    """What is known of a column beside its dtype."""
+
+    name: Hashable
+    entries: Entries | None  # of the background
+    cell: Any  # of the instance
+
+
+def column_of_array(dtype: Any, known: Known) -> Column:
     """The column of an array of this dtype; among objects what the background holds decides."""
     match dtype.kind:
         case "b":
-            return Flag(name)
+            return Flag(known.name)
         case "i" | "u" | "f" | "c":
-            return Number(name)
+            return Number(known.name)
         case "U" | "S":
-            return Text(name, entries)
+            return Text(known.name, known.entries)
         case "M" | "m":
-            return Date(name, entries)
+            return Date(known.name, known.entries)
         case _:
-            return column_of_objects(name, entries, cell)
+            return column_of_objects(known)
 
 
-def column_of_objects(name: Hashable, entries: Entries | None, cell: Any) -> Column:
+def column_of_objects(known: Known) -> Column:
     """The column that holds these objects or, where no background is known, this one."""
-    known = [] if entries is None else entries.present.tolist()
-    if not known and not missing(cell):
-        known = [cell]
-    types = set(map(type, known))
-    if all(issubclass(kind, (bool, np.bool_)) for kind in types) and types:
-        return Flag(name)
-    if all(issubclass(kind, (int, float, complex, np.number, np.bool_)) for kind in types):
-        return Number(name)
-    if all(issubclass(kind, str) for kind in types):
-        return Text(name, entries)
-    if all(issubclass(kind, _DAYS) for kind in types):
-        return Date(name, entries)
-    return Anything(name)
+    held = [] if known.entries is None else known.entries.present.tolist()
+    if not held and not missing(known.cell):
+        held = [known.cell]
+    match _kind_of(set(map(type, held))):
+        case "flag":
+            return Flag(known.name)
+        case "number":
+            return Number(known.name)
+        case "text":
+            return Text(known.name, known.entries)
+        case "date":
+            return Date(known.name, known.entries)
+        case _:
+            return Anything(known.name)
 
 
-_DAYS = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+def _kind_of(types: set[type]) -> str | None:
+    """The kind of objects of these types; where nothing is known, they may be numbers."""
+    for kind, accepted in _KINDS.items() if types else ():
+        if all(issubclass(each, accepted) for each in types):
+            return kind
+    return None if types else "number"
+
+
+# kind -> types that all objects of such a column have; the first that fits counts
+_KINDS: dict[str, tuple[type, ...]] = {
+    "flag": (bool, np.bool_),
+    "number": (int, float, complex, np.number, np.bool_),
+    "text": (str,),
+    "date": (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64),
+}
