@@ -27,7 +27,62 @@ if TYPE_CHECKING:
     from ..mcxai.result import GameTrees
 
 
-@takes(batch=BatchOptions)
+@dataclass(frozen=True)
+class GameOptions:
+    """What the games are about, and what may be masked."""
+
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the true class, about which the games are; the model is not given it.",
+        ),
+    ] = None
+    contrast: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="Why not this class? The game ends only where it is decided."),
+    ] = None
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="The second of two classes is decided for from this probability on; default: the model's own."
+        ),
+    ] = None
+    class_names: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Names of the classes, in the order of the model's columns."),
+    ] = None
+    fixed: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Never mask this column; may be repeated.")
+    ] = None
+    categorical: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column of codes, no numbers; may be repeated.")
+    ] = None
+    groups: Annotated[
+        str | None, typer.Option(metavar="JSON", help='Columns masked as one: {"name": ["column", ...], ...}.')
+    ] = None
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="The paper's search to the letter: no sets beside the tree.")
+    ] = False
+
+    def names_of_classes(self) -> list[str] | None:
+        """The names given."""
+        return None if self.class_names is None else [name.strip() for name in self.class_names.split(",")]
+
+    def columns_of_groups(self) -> dict[Hashable, list[Any]] | None:
+        """The groups given."""
+        from ..errors import InputError
+
+        try:
+            read = None if self.groups is None else json.loads(self.groups)
+        except ValueError:
+            read = self.groups
+        if read is not None and not (isinstance(read, dict) and all(isinstance(c, list) for c in read.values())):
+            raise InputError(f'--groups must be JSON {{"name": ["column", ...], ...}}, got {self.groups!r}')
+        return read
+
+
+@takes(batch=BatchOptions, games=GameOptions)
 def explain_model(
     predictor: Annotated[
         str,
@@ -42,6 +97,7 @@ def explain_model(
         typer.Argument(metavar="DATA", help="Table of instances: .csv, .tsv or .parquet.", show_default=False),
     ],
     batch: BatchOptions,
+    games: GameOptions,
     *,
     row: Annotated[int | None, typer.Option(help="Which row of DATA to explain; the first is 0.")] = None,
     rows: Annotated[
@@ -53,7 +109,8 @@ def explain_model(
     baseline: Annotated[
         str | None,
         typer.Option(
-            help="What masking puts in: a number, mean, median, most_frequent, missing, background, or JSON "
+            help="What masking puts in: a number, mean, median, most_frequent, missing, background, "
+            "nearest_unlike (what would change the decision), or JSON "
             '{"column": value}. Default: mean with a background, else 0.'
         ),
     ] = None,
@@ -102,28 +159,38 @@ def explain_model(
         raise typer.BadParameter("give --row N, or --rows all or A:B for many")
     batch.check(many=rows is not None)
     model = load_predictor(predictor, trust_pickle=trust_pickle, trusted=trust or ())
-    table = _read(data, model, drop or [], array)
+    if games.label is not None and target is not None:
+        raise typer.BadParameter("give --label or --target: both say which class the games are about")
+    table, labels = _read(data, model, drop or [], games.label)
+    if games.label is not None and labels is None:
+        raise InputError(f"--label {games.label}: {data} has no such column")
     if row is not None and not 0 <= row < len(table):
         raise InputError(f"--row must be between 0 and {len(table) - 1}, got {row}: {data} has {len(table)} rows")
-    known = None if background is None else _read(background, model, drop or [], array)
+    known = None if background is None else _read(background, model, drop or [], games.label)[0]
     as_array = array or (hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"))
     names = list(table.columns)
     space = Tabular(
         baseline=_baseline(baseline),
         background=known.to_numpy() if as_array and known is not None else known,
         feature_names=names if as_array else None,
+        fixed=games.fixed,
+        categorical=games.categorical,
+        groups=games.columns_of_groups(),
     )
-    explainer = McXai(
+    explainer = (McXai.as_published if games.as_published else McXai)(
         model,
         space,
         max_evals="auto" if max_evals is None else max_evals,
         batch_size=batch_size,
         output=output_kind,  # type: ignore[arg-type]
+        class_names=games.names_of_classes(),
+        threshold=games.threshold,
+        contrast=_class(model, games.contrast),
     )
     if row is None:
         explain_batch(
             _About(explainer, _class(model, target)),
-            _choose(table.to_numpy() if as_array else table, str(rows)),
+            _labelled(_choose(table.to_numpy() if as_array else table, str(rows)), model, labels),
             batch,
             seed=seed,
             jobs=jobs,
@@ -137,7 +204,7 @@ def explain_model(
     with show_progress(quiet) as progress:
         found = explainer.explain(
             instance.to_numpy()[0] if as_array else instance,
-            target=_class(model, target),
+            target=_class(model, target if labels is None else str(labels[row])),
             random_state=seed,
             progress=progress,
         )
@@ -146,7 +213,7 @@ def explain_model(
 
 @dataclass(frozen=True)
 class _About:
-    """Explains many rows, all about the same class."""
+    """Explains many rows, all about the same class, or each about the class that stands beside it."""
 
     explainer: "McXai"
     target: Hashable
@@ -168,7 +235,26 @@ class _About:
         self, instance: Any, /, *, random_state: Any = None, progress: Any = None
     ) -> "Explanation[GameTrees]":
         """The explanation of one row."""
-        return self.explainer.explain(instance, self.target, random_state=random_state, progress=progress)
+        target = self.target
+        if isinstance(instance, _Labelled):
+            instance, target = instance.row, instance.label
+        return self.explainer.explain(instance, target, random_state=random_state, progress=progress)
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """A row and its true class."""
+
+    row: Any
+    label: Hashable
+
+
+def _labelled(chosen: Any, model: Any, labels: list[Any] | None) -> Any:
+    """The chosen rows, each with its true class where that is known."""
+    if labels is None:
+        return chosen
+    rows = chosen if isinstance(chosen, dict) else _choose(chosen, f"0:{len(chosen)}")
+    return {row: _Labelled(instance, _class(model, str(labels[row]))) for row, instance in rows.items()}
 
 
 def _choose(table: Any, rows: str) -> Any:
@@ -204,8 +290,8 @@ def cost(found: "Explanation[GameTrees]") -> list[str]:
     return notes(found.structure)
 
 
-def _read(path: Path, model: Any, dropped: list[str], array: bool) -> Any:
-    """A table as a pandas frame, with the columns that the model was fitted on where it knows them."""
+def _read(path: Path, model: Any, dropped: list[str], label: str | None) -> tuple[Any, list[Any] | None]:
+    """A table as a pandas frame, with the columns that the model was fitted on where it knows them; its labels."""
     from .._base.optional import require
     from ..errors import FileFormatError, InputError
     from ..readers import suffix
@@ -232,6 +318,10 @@ def _read(path: Path, model: Any, dropped: list[str], array: bool) -> Any:
     missing = [column for column in dropped if column not in table.columns]
     if missing:
         raise InputError(f"--drop {missing[0]}: {path} has the columns {', '.join(map(str, table.columns[:20]))}")
+    labels = None
+    if label is not None and label in table.columns:
+        labels = table[label].tolist()
+        dropped = [*dropped, label]
     table = table.drop(columns=dropped)
     fitted = list(getattr(model, "feature_names_in_", table.columns))
     lacking = [column for column in fitted if column not in table.columns]
@@ -242,20 +332,21 @@ def _read(path: Path, model: Any, dropped: list[str], array: bool) -> Any:
     wanted = getattr(model, "n_features_in_", None)
     if wanted is not None and len(fitted) != wanted:
         raise InputError(f"the model takes {wanted} columns, {path} has {len(fitted)}: leave some out with --drop")
-    return table[fitted]
+    return table[fitted], labels
 
 
 def _baseline(text: str | None) -> Any:
     from ..errors import InputError
     from ..spaces.tabular.baselines import STRATEGIES
 
-    if text is None or text in STRATEGIES:
+    if text is None or text in (*STRATEGIES, "nearest_unlike"):
         return text
     try:
         return json.loads(text)
     except ValueError:
         raise InputError(
-            f'--baseline must be a number, {", ".join(STRATEGIES)}, or JSON {{"column": value}}, got {text!r}'
+            f'--baseline must be a number, {", ".join(STRATEGIES)}, nearest_unlike, or JSON {{"column": value}}, '
+            f"got {text!r}"
         ) from None
 
 

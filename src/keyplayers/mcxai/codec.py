@@ -48,7 +48,7 @@ def _read_floats(values: list[Any]) -> Floats:
     return np.array([_read_number(value) for value in values], dtype=np.float64)
 
 
-def _write_name(name: Any) -> Any:
+def write_name(name: Any) -> Any:
     """A name as JSON holds it; what could not be read back goes as text with its type."""
     if name is None:
         return None
@@ -72,7 +72,7 @@ def _read_name(data: Any) -> Any:
 
 
 def _write_names(names: Players) -> list[Any]:
-    return [_write_name(name) for name in names]
+    return [write_name(name) for name in names]
 
 
 def _read_names(data: list[Any]) -> Players:
@@ -85,7 +85,7 @@ _CODECS: dict[Any, _Codec] = {
     int: _Codec(_same, int),
     float: _Codec(_write_number, _read_number),
     Kind: _Codec(_same, _same),
-    Hashable: _Codec(_write_name, _read_name),
+    Hashable: _Codec(write_name, _read_name),
     Players: _Codec(_write_names, _read_names),
     tuple[Players, ...]: _Codec(
         lambda sets: [_write_names(players) for players in sets],
@@ -124,12 +124,12 @@ def _to_dict(structure: GameTrees, explanation: Explanation[Any]) -> dict[str, A
     return {
         "schema": SCHEMA,
         "kind": "mcxai",
-        "target": _write_name(structure.target),
-        "predicted": _write_name(structure.predicted),
+        "target": write_name(structure.target),
+        "predicted": write_name(structure.predicted),
         "classes": _write_names(structure.classes),
         "p_target": structure.p_target,
         "p_masked": structure.p_masked,
-        "predicted_masked": _write_name(structure.predicted_masked),
+        "predicted_masked": write_name(structure.predicted_masked),
         "flipped": structure.flipped,
         "partial": structure.partial,
         "key_set": _write_names(structure.key_set),
@@ -161,7 +161,7 @@ def _write_players(structure: GameTrees, explanation: Explanation[Any]) -> list[
         instance, masked = structure.display_values.get(player, ("", ""))
         players.append(
             {
-                "name": _write_name(player),
+                "name": write_name(player),
                 "value": _write_number(value),
                 "std_error": _write_number(error),
                 "instance": instance,
@@ -173,8 +173,8 @@ def _write_players(structure: GameTrees, explanation: Explanation[Any]) -> list[
 
 def _write_alternative(alternative: Alternative) -> dict[str, Any]:
     return {
-        "changes": [[_write_name(player), *words] for player, words in alternative.changes.items()],
-        "becomes": _write_name(alternative.new_class),
+        "changes": [[write_name(player), *words] for player, words in alternative.changes.items()],
+        "becomes": write_name(alternative.new_class),
         "p_target": alternative.p_target,
         "distance": alternative.distance,
     }

@@ -30,8 +30,8 @@ from ..models.outputs import OUTPUTS, Output
 from ..models.predictor import Predictor
 from ..spaces.protocol import FeatureSpace, MaskedInstance, Neighbours
 from ..spaces.tabular import Tabular
-from . import codec as codec  # it registers the forms of the structure
 from .budget import Budget
+from .codec import write_name  # the module registers the forms of the structure, too
 from .game.scorer import Scorer
 from .game.state_cache import StateCache
 from .nearest import Goal, choose, unlike_rows
@@ -345,6 +345,8 @@ class McXai(Settings):
         told = {name: getattr(self, name) for name in _TOLD}
         if isinstance(self.widening, tuple):
             told["widening"] = list(self.widening)
+        if self.contrast is not None:
+            told["contrast"] = write_name(self.contrast)
         seed = int(random_state) if isinstance(random_state, (int, np.integer)) else None
         return told | {"random_state": seed}
 

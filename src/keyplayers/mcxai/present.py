@@ -1,12 +1,12 @@
 """What an explanation says in words: its sentence, its table, its notes, as data that any page can print."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..explanation import Explanation
-from .result import GameResult, GameTrees, Players
+from .result import GameTrees
 
 # players that a sentence names before it counts the rest
 N_NAMED = 8
@@ -124,32 +124,3 @@ def notes(structure: GameTrees) -> list[str]:
     trail = " -> ".join(f"{p:.3f}" for p in structure.trail)
     cost = f"{structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, {structure.seconds:.2f} s"
     return [f"P({structure.target!r}): {trail}", f"{sure}; {cost}"]
-
-
-def readouts(structure: GameTrees, top: int) -> str:
-    """The readouts of all games in words: top players, sets, relations, best path."""
-    return "\n".join(line for game in structure.games for line in _readouts(game, structure.target, top))
-
-
-def _readouts(game: GameResult, target: Hashable, top: int) -> list[str]:
-    verb = "carry" if game.kind == "classification" else "oppose"
-    first = np.argsort(-game.win_rates, kind="stable")[:top]
-    several = [s for s in game.sets() if len(s.players) > 1][:top]
-    related = game.relations()[:top]
-    over = "ends the game" if game.flipped else "does not end it"
-    return [
-        f"{game.kind} game: players that {verb} {target!r}",
-        "  players: " + _join(f"{game.players[i]} {game.win_rates[i]:.3f}" for i in first),
-        "  sets: " + _join(f"{_braced(s.players)} {s.win_rate:.3f}" for s in several),
-        "  relations: " + _join(f"{r.player} given {r.given} {r.kind} {r.change:+.3f}" for r in related),
-        f"  best path: {' -> '.join(map(str, game.best_path)) or 'none'}",
-        f"  best set: {_braced(game.best_set)} ({over}; at least {game.lower_bound} are needed)",
-    ]
-
-
-def _join(parts: Iterable[str]) -> str:
-    return "; ".join(parts) or "none"
-
-
-def _braced(players: Players) -> str:
-    return "{" + ", ".join(map(str, players)) + "}"

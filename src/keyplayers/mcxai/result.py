@@ -1,6 +1,6 @@
 """What is read off the two games: the structure of a McXai explanation."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -113,6 +113,22 @@ class GameResult:
             if n_visits
         ]
         return sorted(found, key=lambda s: (-s.win_rate, len(s.players)))
+
+    def readouts(self, target: Hashable, top: int) -> list[str]:
+        """Lines that tell the top players, sets, relations, the best path and the best set."""
+        verb = "carry" if self.kind == "classification" else "oppose"
+        first = np.argsort(-self.win_rates, kind="stable")[:top]
+        several = [s for s in self.sets() if len(s.players) > 1][:top]
+        related = self.relations()[:top]
+        over = "ends the game" if self.flipped else "does not end it"
+        return [
+            f"{self.kind} game: players that {verb} {target!r}",
+            "  players: " + _join(f"{self.players[i]} {self.win_rates[i]:.3f}" for i in first),
+            "  sets: " + _join(f"{_braced(s.players)} {s.win_rate:.3f}" for s in several),
+            "  relations: " + _join(f"{r.player} given {r.given} {r.kind} {r.change:+.3f}" for r in related),
+            f"  best path: {' -> '.join(map(str, self.best_path)) or 'none'}",
+            f"  best set: {_braced(self.best_set)} ({over}; at least {self.lower_bound} are needed)",
+        ]
 
     def text(self, max_depth: int = 3, max_children: int = 5) -> str:
         """The tree as indented lines."""
@@ -242,6 +258,12 @@ class GameTrees:
 
     def text(self, top: int = 3) -> str:
         """The readouts of both games in words: top players, sets, relations, best path."""
-        from .present import readouts
+        return "\n".join(line for game in self.games for line in game.readouts(self.target, top))
 
-        return readouts(self, top)
+
+def _join(parts: Iterable[str]) -> str:
+    return "; ".join(parts) or "none"
+
+
+def _braced(players: Players) -> str:
+    return "{" + ", ".join(map(str, players)) + "}"
