@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
+from keyplayers.mrf.inference import propagation
+from keyplayers.mrf.inference.fixed_points import find_doubt
 
 
 def wheel(n, seed, agree=0.55):
@@ -38,3 +40,11 @@ def test_a_hub_whose_neighbours_agree_is_believed():
 def test_forests_and_small_graphs_are_not_looked_at():
     assert kp.belief_propagation(kp.star_field(5000, coupling=0.1, random_state=0)).doubt is None
     assert kp.belief_propagation(kp.grid_field(6, 6, coupling=2.0, random_state=0)).doubt is None
+
+
+def test_runs_with_a_hub_held_are_not_doubted_in_turn(monkeypatch):
+    calls = []
+    monkeypatch.setattr(propagation, "find_doubt", lambda *given: calls.append(given) or find_doubt(*given))
+    with pytest.warns(kp.PrecisionWarning):
+        kp.belief_propagation(wheel(20_000, 1))
+    assert len(calls) == 1

@@ -5,13 +5,11 @@ show: the belief is far surer than all its neighbours' own evidence together. Ho
 Bethe approximation of log Z with the hub held in one state or the other.
 """
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
 from ..._base.arrays import Ints
-from ...errors import ConvergenceWarning
 from ..field import MarkovRandomField
 from .beliefs import BeliefState, Doubt
 
@@ -47,13 +45,11 @@ def find_doubt(state: BeliefState, infer: Callable[[MarkovRandomField], BeliefSt
         return None
     name = mrf.names[int(hubs[worst])]
     log_weights = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for position in ranked[worst].tolist():
-            held = mrf.log_priors.copy()
-            own = slice(int(hubs[worst]) * k, (int(hubs[worst]) + 1) * k)
-            held[own] = np.where(np.arange(k) == position, held[own], -np.inf)
-            log_weights.append(infer(mrf.with_log_priors(held)).log_partition)
+    for position in ranked[worst].tolist():
+        held = mrf.log_priors.copy()
+        own = slice(int(hubs[worst]) * k, (int(hubs[worst]) + 1) * k)
+        held[own] = np.where(np.arange(k) == position, held[own], -np.inf)
+        log_weights.append(infer(mrf.with_log_priors(held)).log_partition)
     weighed = log_weights[0] - log_weights[1]
     if not np.isfinite(weighed) or weighed > sure[worst] / 2:
         return None

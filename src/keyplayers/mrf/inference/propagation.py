@@ -121,51 +121,66 @@ def belief_propagation(
     >>> kp.belief_propagation(mrf).belief("b").round(3).tolist()
     [0.66, 0.34]
     """
-    if schedule not in _SCHEDULES:
-        raise InputError(f"schedule must be one of {', '.join(_SCHEDULES)}, got {schedule!r}")
-    if max_sweeps < 1:
-        raise InputError(f"max_sweeps must be at least 1, got {max_sweeps}")
-    if not 0 <= tolerance <= MAX_TOLERANCE:
-        raise InputError(f"tolerance must be between 0 and {MAX_TOLERANCE:g} nats, got {tolerance}")
-    if not 0 <= damping < 1:
-        raise InputError(f"damping must be at least 0 and below 1, got {damping}")
+    asked = _Asked(schedule, max_sweeps, tolerance, damping, max_product, n_jobs)
+    state = _propagate(mrf, asked, start, progress or Silent())
+    if not state.converged:
+        _warn(state, schedule)
+    elif not (state.exact or max_product):
+        doubt = find_doubt(state, lambda held: _propagate(held, _Asked(n_jobs=n_jobs), None, Silent()))
+        if doubt is not None:
+            warnings.warn(str(doubt), PrecisionWarning, stacklevel=2)
+            state = replace(state, doubt=doubt)
+    return state
 
+
+@dataclass(frozen=True)
+class _Asked:
+    """The settings of `belief_propagation`, checked."""
+
+    schedule: str = "auto"
+    max_sweeps: int = MAX_SWEEPS
+    tolerance: float = TOLERANCE
+    damping: float = 0.0
+    max_product: bool = False
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.schedule not in _SCHEDULES:
+            raise InputError(f"schedule must be one of {', '.join(_SCHEDULES)}, got {self.schedule!r}")
+        if self.max_sweeps < 1:
+            raise InputError(f"max_sweeps must be at least 1, got {self.max_sweeps}")
+        if not 0 <= self.tolerance <= MAX_TOLERANCE:
+            raise InputError(f"tolerance must be between 0 and {MAX_TOLERANCE:g} nats, got {self.tolerance}")
+        if not 0 <= self.damping < 1:
+            raise InputError(f"damping must be at least 0 and below 1, got {self.damping}")
+
+
+def _propagate(
+    mrf: MarkovRandomField, asked: _Asked, start: BeliefState | None, progress: Progress
+) -> BeliefState:
+    """One run, without a word about how it ended."""
     ratio = fits_ratios(mrf)
     values = uniform(mrf, ratio) if start is None else _warm_messages(mrf, ratio, start)
-    progress = progress or Silent()
-    progress.begin("belief propagation", max_sweeps)
-    with thread_map(_count_threads(mrf, n_jobs)) as spread:
-        run = _Run(mrf, pack(mrf, ratio), values, max_sweeps, float(tolerance), max_product, spread, progress)
-        done = _SCHEDULES[schedule](run, damping) if mrf.n_edges else Done("two-pass", 0.0, True)
+    progress.begin("belief propagation", asked.max_sweeps)
+    with thread_map(_count_threads(mrf, asked.n_jobs)) as spread:
+        run = _Run(mrf, pack(mrf, ratio), values, asked, spread, progress)
+        schedule = _SCHEDULES[asked.schedule]
+        done = schedule(run, asked.damping) if mrf.n_edges else Done("two-pass", 0.0, True)
     progress.end()
-
-    state = BeliefState(
+    return BeliefState(
         mrf=mrf,
         log_beliefs=log_beliefs(mrf, run.packed, run.values),
-        origin=MessageOrigin(Messages(mrf, ratio, run.values, max_product), done),
+        origin=MessageOrigin(Messages(mrf, ratio, run.values, asked.max_product), done),
         schedule=done.schedule,
         converged=done.converged,
         exact=done.converged and mrf.is_forest,
         residuals=np.array([residual.probability for residual in run.residuals]),
         log_residuals=np.array([residual.log_ratio for residual in run.residuals]),
         damping=done.damping,
-        max_product=max_product,
-        tolerance=tolerance,
+        max_product=asked.max_product,
+        tolerance=asked.tolerance,
         start="cold" if start is None else "warm",
     )
-    if not state.converged:
-        _warn(state, schedule)
-    elif not (state.exact or max_product):
-        state = _with_doubt(state, n_jobs)
-    return state
-
-
-def _with_doubt(state: BeliefState, n_jobs: int | None) -> BeliefState:
-    doubt = find_doubt(state, lambda held: belief_propagation(held, n_jobs=n_jobs))
-    if doubt is None:
-        return state
-    warnings.warn(str(doubt), PrecisionWarning, stacklevel=3)
-    return replace(state, doubt=doubt)
 
 
 class Done(NamedTuple):
@@ -226,16 +241,14 @@ class _Run:
     mrf: MarkovRandomField
     packed: kernels.Packed
     values: Floats
-    max_sweeps: int
-    tolerance: float
-    max_product: bool
+    asked: _Asked
     spread: Callable[..., list[Any]]
     progress: Progress
     residuals: list[_Residual] = field(default_factory=list)
 
     @property
     def exhausted(self) -> bool:
-        return len(self.residuals) >= self.max_sweeps
+        return len(self.residuals) >= self.asked.max_sweeps
 
     def in_place(self, order: Ints, damping: float = 0.0) -> _Residual:
         """The variables of `order` send one after the other, each knowing what was sent before."""
@@ -262,7 +275,7 @@ class _Run:
         return _Residual(probability, log_ratio)
 
     def rule(self, damping: float) -> kernels.Rule:
-        return kernels.Rule(float(damping), self.max_product)
+        return kernels.Rule(float(damping), self.asked.max_product)
 
     def record(self, residual: _Residual) -> None:
         """A sweep is over."""
@@ -314,7 +327,7 @@ def _flood(run: _Run, variables: Ints, damping: float, *, impatient: bool) -> bo
     while not (converged or run.exhausted or (impatient and _stalls(run.residuals[first:]))):
         residual = sweep(damping)
         run.record(residual)
-        converged = residual.log_ratio <= run.tolerance
+        converged = residual.log_ratio <= run.asked.tolerance
     finish()
     return converged
 
@@ -365,11 +378,11 @@ def _sequential(run: _Run, damping: float) -> Done:
     parts, spare = _partition(run.mrf, order), np.empty_like(run.values)
     while not run.exhausted:
         residual = run.in_place(order, damping)
-        if residual.log_ratio <= run.tolerance:
+        if residual.log_ratio <= run.asked.tolerance:
             # what was sent early in the sweep saw older messages than what was sent late: measure all at once
             residual = run.at_once(parts, spare)
         run.record(residual)
-        if residual.log_ratio <= run.tolerance:
+        if residual.log_ratio <= run.asked.tolerance:
             return Done("sequential", damping, True)
         order = order[::-1].copy()
     return Done("sequential", damping, False)
@@ -379,12 +392,12 @@ def _residual(run: _Run, damping: float) -> Done:
     queue = _everybody(run.mrf.n_variables)
     while not run.exhausted:
         impossible, probability, log_ratio, quiet = kernels.residual_sweep(
-            run.packed, run.values, run.rule(damping), run.tolerance, queue
+            run.packed, run.values, run.rule(damping), float(run.asked.tolerance), queue
         )
         refuse_impossible(run.mrf, impossible)
         if quiet:
             # nobody's incoming messages changed by more than the tolerance since it sent
-            run.record(_Residual(min(probability, run.tolerance), min(log_ratio, run.tolerance)))
+            run.record(_Residual(min(probability, run.asked.tolerance), min(log_ratio, run.asked.tolerance)))
             return Done("residual", damping, True)
         run.record(_Residual(probability, log_ratio))
     return Done("residual", damping, False)
