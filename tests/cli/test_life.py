@@ -98,6 +98,14 @@ def test_what_a_model_prints_is_no_result(folder, which):
     assert "from below" in done.stderr
 
 
+def test_a_column_that_only_the_data_have_can_be_dropped(folder):
+    Path("labelled.csv").write_text("x,y,label\n3,1,a\n4,2,b\n")
+    model = ["explain-model", "mymodel:shout", "labelled.csv", "--array", "--row", "0", "--background", "rows.csv"]
+    done = shell([*model, "--drop", "label", "--quiet"])
+    assert done.returncode == 0, done.stderr
+    assert "--drop lable" in shell([*model, "--drop", "lable"]).stderr
+
+
 def test_a_model_that_ends_the_program_has_failed(folder):
     done = explain_model("leave", "--row", "0")
     assert (done.returncode, done.stdout) == (1, "")

@@ -428,3 +428,14 @@ def test_a_file_system_without_locks_is_named_as_such(tmp_path, monkeypatch, num
     monkeypatch.setattr("keyplayers.batch.store.lock._take", refuse)
     with pytest.raises(kp.InputError, match=r"on a file system that keeps no locks .*another one"):
         kp.explain_many(Noisy(), ["a"], store=tmp_path / "s")
+
+
+def test_a_part_cannot_hide_later_ones(tmp_path):
+    path = tmp_path / "s"
+    kp.explain_many(Noisy(), ["a"], store=path)
+    kp.explain_many(Noisy(), ["b"], store=path)
+    first, second = sorted((path / "targets").iterdir())
+    rows = parts.open_part(path, first.name).read_rows()
+    parts.write_part(path, 0, rows, [second.name])
+    listed, _ = parts.list_parts(path)
+    assert second.name in [part.name for part in listed]

@@ -166,7 +166,7 @@ def explain_model(
         raise InputError(f"--label {games.label}: {data} has no such column")
     if row is not None and not 0 <= row < len(table):
         raise InputError(f"--row must be between 0 and {len(table) - 1}, got {row}: {data} has {len(table)} rows")
-    known = None if background is None else _read(background, model, drop or [], games.label)[0]
+    known = None if background is None else _read(background, model, drop or [], games.label, may_lack=True)[0]
     as_array = array or (hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"))
     names = list(table.columns)
     space = Tabular(
@@ -290,7 +290,9 @@ def cost(found: "Explanation[GameTrees]") -> list[str]:
     return notes(found.structure)
 
 
-def _read(path: Path, model: Any, dropped: list[str], label: str | None) -> tuple[Any, list[Any] | None]:
+def _read(
+    path: Path, model: Any, dropped: list[str], label: str | None, *, may_lack: bool = False
+) -> tuple[Any, list[Any] | None]:
     """A table as a pandas frame, with the columns that the model was fitted on where it knows them; its labels."""
     from .._base.optional import require
     from ..errors import FileFormatError, InputError
@@ -316,13 +318,13 @@ def _read(path: Path, model: Any, dropped: list[str], label: str | None) -> tupl
     if not len(table):
         raise InputError(f"{path} has no rows")
     missing = [column for column in dropped if column not in table.columns]
-    if missing:
+    if missing and not may_lack:
         raise InputError(f"--drop {missing[0]}: {path} has the columns {', '.join(map(str, table.columns[:20]))}")
     labels = None
     if label is not None and label in table.columns:
         labels = table[label].tolist()
         dropped = [*dropped, label]
-    table = table.drop(columns=dropped)
+    table = table.drop(columns=[column for column in dropped if column in table.columns])
     fitted = list(getattr(model, "feature_names_in_", table.columns))
     lacking = [column for column in fitted if column not in table.columns]
     if lacking:

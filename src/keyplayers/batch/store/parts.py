@@ -160,7 +160,8 @@ def list_parts(folder: Path, known: Iterable[Part] = ()) -> tuple[list[Part], li
                     parts.append(part)
         except FileNotFoundError:
             continue  # merged into another part between listing and opening: list again
-        replaced = {name for part in parts for name in part.replaces}
+        # a part can only replace earlier ones; whatever else it says of others does not hide them
+        replaced = {name for part in parts for name in part.replaces if part_number(name) < part_number(part.name)}
         return [part for part in parts if part.name not in replaced], [n for n in bad if n not in replaced]
 
 
