@@ -172,3 +172,18 @@ def test_types_of_edges_may_be_any_column(as_column):
     mrf = from_edges(edges, potential={"like": S, "hate": [[0.1, 0.9], [0.9, 0.1]]},
                      edge_types=as_column(["like", "hate", "like"]))  # fmt: skip
     assert mrf.potential_index.tolist() == [0, 1, 0]
+
+
+def test_evidence_for_unknown_names_is_skipped_and_counted_on_request():
+    mrf = kp.MarkovRandomField.from_edges([("a", "b")], homophily=0.8)
+    evidence = {"a": 1, "zoe": 0, "yan": [1, 2]}
+    with pytest.raises(kp.UnknownNameError, match="zoe"):
+        mrf.observe(evidence)
+    seen = mrf.observe(evidence, unknown="skip")
+    assert seen.observed.tolist() == [True, False]
+    assert seen.notes == ("evidence for 2 unknown names was skipped, such as 'zoe'",)
+    assert mrf.observe({"a": 1}, unknown="skip").notes == ()
+    with pytest.raises(kp.InputError, match="unknown must be error or skip, got 'ignore'"):
+        mrf.observe(evidence, unknown="ignore")
+    with pytest.raises(kp.UnknownNameError, match="no state 7"):
+        mrf.observe({"a": 7}, unknown="skip")

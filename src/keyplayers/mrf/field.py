@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -312,7 +312,9 @@ class MarkovRandomField:
         )
         return float(self.log_priors[self.offsets[:-1] + x].sum() + self.log_potentials[cells].sum())
 
-    def observe(self, evidence: Mapping[Hashable, Any]) -> "MarkovRandomField":
+    def observe(
+        self, evidence: Mapping[Hashable, Any], *, unknown: Literal["error", "skip"] = "error"
+    ) -> "MarkovRandomField":
         """A new field in which variables are observed.
 
         Parameters
@@ -320,11 +322,13 @@ class MarkovRandomField:
         evidence
             ``{name: state}`` for hard evidence (the state's name, or its number), ``{name: weights [K]}`` for
             soft evidence, which multiplies the prior.
+        unknown
+            What to do with names that no variable has: "error", or "skip"; `notes` then counts them.
 
         Raises
         ------
         UnknownNameError
-            No such variable or state.
+            No such variable (unless it is skipped) or state.
         InputError
             Weights of the wrong length, negative, NaN or all zero.
         ContradictionError
@@ -332,8 +336,13 @@ class MarkovRandomField:
         """
         if not isinstance(evidence, Mapping):
             raise InputError(f"evidence must be {{name: state or weights}}, got {type(evidence).__name__}")
+        if unknown not in ("error", "skip"):
+            raise InputError(f"unknown must be error or skip, got {unknown!r}")
+        skipped = [name for name in evidence if name not in self.names] if unknown == "skip" else []
         log_priors = self.log_priors.copy()
         for name, given in evidence.items():
+            if unknown == "skip" and name not in self.names:
+                continue
             position = self.index(name)
             mine = slice(self.offsets[position], self.offsets[position + 1])
             log_priors[mine] += self._log_evidence(name, given)
@@ -342,7 +351,11 @@ class MarkovRandomField:
                     f"variable {name!r}: its prior excludes the evidence {given!r} "
                     f"(log prior {self.log_priors[mine].tolist()})"
                 )
-        return self.with_log_priors(log_priors)
+        field = self.with_log_priors(log_priors)
+        if not skipped:
+            return field
+        note = f"evidence for {len(skipped)} unknown names was skipped, such as {skipped[0]!r}"
+        return replace(field, notes=(*self.notes, note))
 
     def with_log_priors(self, log_priors: Floats) -> "MarkovRandomField":
         """The same graph and potentials with other priors (flat, nats)."""
