@@ -200,7 +200,7 @@ def main():
     warnings.simplefilter("ignore", kp.KeyPlayersWarning)
     mrf = load_field(arguments.data)
     small, large = choose_targets(mrf, arguments.n)
-    explainer = kp.GraphShapley(mrf, radius=1, worth="log_odds", method="enumeration")
+    explainer = kp.GraphShapley(mrf, coalitions="subtrees", radius=1, worth="log_odds", method="enumeration")
     explainer.prepare()
     explainer.explain(small[0])
     rows = []

@@ -181,7 +181,7 @@ def every_row(folder, name):
     from joblib import Parallel, delayed
 
     mrf, state, _, _ = labelled_field(folder, name)
-    explainer = kp.GraphShapley(mrf, beliefs=state, max_evals=EVERY_EVALS)
+    explainer = kp.GraphShapley.as_published(mrf, beliefs=state, max_evals=EVERY_EVALS)
 
     def explain(target, seed):
         with warnings.catch_warnings():

@@ -206,7 +206,10 @@ def first_use(family):
     if family == "propagation":
         kp.belief_propagation(mrf)
     else:
-        kp.GraphShapley(mrf, method=family, max_evals=2_000).explain(0, random_state=0)
+        asked = {"worth": "symmetric_kl", "method": family, "max_evals": 2_000}
+        if "coalitions" in inspect.signature(kp.GraphShapley).parameters:
+            asked |= {"coalitions": "subtrees"}
+        kp.GraphShapley(mrf, **asked).explain(0, random_state=0)
 
 
 def work():

@@ -54,7 +54,6 @@ GAMES = {  # name -> steps, boundary, law
     "walks r=3": (3, True, "uniform"),
     "walks r=2 cut": (2, False, "uniform"),
     "walks r=2 shapley": (2, True, "shapley"),
-    "walks r=2 efficient": (2, True, "efficient"),
 }
 
 

@@ -26,7 +26,8 @@ for mrf in fields:
         state = kp.belief_propagation(mrf, schedule=schedule, damping=0.1 * (schedule != "auto"))
     state.log_partition, state.map(), kp.exact_marginals(mrf).map()
     for method in ("enumeration", "sampling"):
-        kp.GraphShapley(mrf, method=method, max_evals=500).explain(mrf.names[1], random_state=0)
+        explainer = kp.GraphShapley.as_published(mrf, method=method, max_evals=500)
+        explainer.explain(mrf.names[1], random_state=0)
 compiled = {
     f"{module}.{name}": [str(signature) for signature in kernel.signatures]
     for module, loaded in list(sys.modules.items())

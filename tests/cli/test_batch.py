@@ -21,6 +21,8 @@ FLAGS = [
     "ann=fraud",
     "--worth",
     "log_odds",
+    "--coalitions",
+    "subtrees",
     "--exact",
 ]
 
@@ -38,7 +40,7 @@ def explainer():
     mrf = kp.MarkovRandomField.from_edges(pairs, homophily=0.8, states=["honest", "fraud"]).observe(
         {"ann": "fraud"}
     )
-    return kp.GraphShapley(mrf, worth="log_odds", beliefs=kp.exact_marginals(mrf))
+    return kp.GraphShapley(mrf, coalitions="subtrees", worth="log_odds", beliefs=kp.exact_marginals(mrf))
 
 
 @pytest.fixture
@@ -110,7 +112,7 @@ def test_other_settings_and_other_fields_are_refused(cli, edges, store):
         ([], "give --target NAME, or --targets FILE"),
         (["--target", "cy", "--targets", "all"], "give --target NAME, or --targets FILE"),
         (["--target", "cy", "--store", "s"], "--store is for many targets"),
-        (["--targets", "all", "--coalitions", "c.csv"], "--coalitions is for a single target"),
+        (["--targets", "all", "--list-coalitions", "c.csv"], "--list-coalitions is for a single target"),
         (["--targets", "all", "--prefer", "both"], "--prefer must be threads or processes"),
     ],
 )
@@ -123,7 +125,7 @@ def test_wrong_usage(cli, edges, options, message):
 def test_summary_of_a_store(cli, store):
     done = cli("store", "summary", "s")
     assert "Targets" in done.out
-    assert "GraphShapley(radius=2, worth=log_odds" in done.err
+    assert "GraphShapley(radius=2, coalitions=subtrees" in done.err
     found = json.loads(cli("store", "summary", "s", "--json").out)
     assert found["n_done"] == 3
     assert found["settings"]["worth"] == "log_odds"

@@ -14,6 +14,7 @@ from keyplayers.cli.output import print_table
 
 EDGES = "source,target\nann,bob\nbob,cy\ncy,dan\nbob,dan\n"
 FLAGS = ["--homophily", "0.8", "--states", "honest,fraud", "--observe", "ann=fraud"]
+SUBTREES = ["--coalitions", "subtrees"]
 
 
 @pytest.fixture
@@ -32,11 +33,11 @@ def mrf():
 
 @pytest.fixture
 def expected(mrf):
-    return kp.GraphShapley(mrf, beliefs=kp.exact_marginals(mrf)).explain("dan")
+    return kp.GraphShapley(mrf, coalitions="subtrees", beliefs=kp.exact_marginals(mrf)).explain("dan")
 
 
 def test_a_sentence_a_table_and_a_summary(cli, edges):
-    done = cli("explain", edges, *FLAGS, "--target", "dan")
+    done = cli("explain", edges, *FLAGS, *SUBTREES, "--target", "dan")
     assert done.status == 0
     assert done.out.startswith("The field believes that dan is fraud (0.80), by propagation on a graph")
     assert "ann - bob - dan" in done.out
@@ -45,33 +46,50 @@ def test_a_sentence_a_table_and_a_summary(cli, edges):
     assert "warning: what is explained is belief propagation on a graph with cycles" in done.err
 
 
+@pytest.mark.filterwarnings("ignore::keyplayers.PrecisionWarning")
+def test_walks_by_default_and_the_paper_on_request(cli, edges, mrf):
+    def found(*options):
+        return json.loads(cli("explain", edges, *FLAGS, "--target", "dan", *options, "--json").out)
+
+    assert found() == kp.GraphShapley(mrf).explain("dan").to_dict()
+    asked = {"boundary": "cut", "law": "shapley"}
+    assert found("--boundary", "cut", "--law", "shapley") == kp.GraphShapley(mrf, **asked).explain("dan").to_dict()
+    assert found("--as-published") == kp.GraphShapley.as_published(mrf).explain("dan").to_dict()
+    done = cli("explain", edges, *FLAGS, "--target", "dan", "--list-coalitions", "c.csv")
+    assert "values sum to 1" in done.err
+    assert "walks, " in done.err
+    assert "dan - bob - ann" in pd.read_csv("c.csv")["walks"][0]
+
+
 def test_what_only_rounding_keeps_from_zero_is_shown_as_zero(cli, tmp_path):
     (tmp_path / "ring.csv").write_text("source,target\na,b\nb,c\nc,a\nc,d\nd,e\n")
-    flags = ("--homophily", "0.8", "--observe", "a=1", "--observe", "e=0", "--target", "d")
+    flags = ("--homophily", "0.8", "--observe", "a=1", "--observe", "e=0", "--target", "d", "--as-published")
     exact = json.loads(cli("explain", "ring.csv", *flags, "--json").out)
     assert abs(exact["worth_ball"]) < 1e-12  # -1e-32 on some machines
     assert "of the ball 0\n" in cli("explain", "ring.csv", *flags).err
 
 
 def test_an_observed_target_gets_its_sentence_and_no_table_of_zeros(cli, edges):
-    done = cli("explain", edges, *FLAGS, "--target", "ann")
+    done = cli("explain", edges, *FLAGS, *SUBTREES, "--target", "ann")
     assert done.status == 0
     sentence = "The field believes that ann is fraud (1), because that was observed; nothing else can change it."
     assert done.out.strip() == sentence
     assert "warning: 'ann' is observed, so nothing else can change what is believed of it" in done.err
-    found = json.loads(cli("explain", edges, *FLAGS, "--target", "ann", "--json").out)
+    found = json.loads(cli("explain", edges, *FLAGS, *SUBTREES, "--target", "ann", "--json").out)
     assert [(row["name"], row["value"]) for row in found["players"]] == [("bob", 0), ("cy", 0), ("dan", 0)]
 
 
 def test_json_is_the_explanation_in_python(cli, edges, expected):
-    done = cli("explain", edges, *FLAGS, "--target", "dan", "--exact", "--json", "--quiet")
+    done = cli("explain", edges, *FLAGS, *SUBTREES, "--target", "dan", "--exact", "--json", "--quiet")
     assert done.err == ""
     assert json.loads(done.out) == expected.to_dict()
 
 
 def test_a_saved_state_of_beliefs_is_explained(cli, edges, mrf):
     assert cli("beliefs", edges, *FLAGS, "--damping", "0.3", "-o", "state.npz", "--quiet").status == 0
-    found = json.loads(cli("explain", edges, *FLAGS, "--target", "dan", "--beliefs", "state.npz", "--json").out)
+    found = json.loads(
+        cli("explain", edges, *FLAGS, *SUBTREES, "--target", "dan", "--beliefs", "state.npz", "--json").out
+    )
     state = kp.belief_propagation(mrf, damping=0.3)
     assert found["inference"]["sweeps"] == state.n_sweeps
     assert found["belief"] == state.belief("dan").tolist()
@@ -82,12 +100,24 @@ def test_a_saved_state_of_beliefs_is_explained(cli, edges, mrf):
 
 @pytest.mark.parametrize("suffix", ["json", "json.gz", "npz"])
 def test_files_hold_the_explanation(cli, edges, expected, suffix):
-    assert cli("explain", edges, *FLAGS, "--target", "dan", "--exact", "-o", f"x.{suffix}").status == 0
+    assert cli("explain", edges, *FLAGS, *SUBTREES, "--target", "dan", "--exact", "-o", f"x.{suffix}").status == 0
     assert kp.load(f"x.{suffix}").to_dict() == expected.to_dict()
 
 
 def test_tables_of_players_and_of_coalitions(cli, edges, expected):
-    done = cli("explain", edges, *FLAGS, "--target", "dan", "--exact", "-o", "p.csv", "--coalitions", "c.csv")
+    done = cli(
+        "explain",
+        edges,
+        *FLAGS,
+        *SUBTREES,
+        "--target",
+        "dan",
+        "--exact",
+        "-o",
+        "p.csv",
+        "--list-coalitions",
+        "c.csv",
+    )
     assert done.status == 0
     players = pd.read_csv("p.csv")
     assert players["name"].tolist() == list(expected.players)
@@ -99,14 +129,19 @@ def test_tables_of_players_and_of_coalitions(cli, edges, expected):
 
 
 def test_options_reach_the_game(cli, edges, mrf):
-    options = ["--radius", "1", "--worth", "probability", "--state", "honest", "--top", "1", "--exact"]
-    found = json.loads(cli("explain", edges, *FLAGS, "--target", "dan", *options, "--json").out)
+    options = ["--radius", "1", "--worth", "probability", "--state", "honest", "--exact"]
+    found = json.loads(cli("explain", edges, *FLAGS, *SUBTREES, "--target", "dan", *options, "--json").out)
     explainer = kp.GraphShapley(
-        mrf, radius=1, worth="probability", state="honest", beliefs=kp.exact_marginals(mrf)
+        mrf,
+        coalitions="subtrees",
+        radius=1,
+        worth="probability",
+        state="honest",
+        beliefs=kp.exact_marginals(mrf),
     )
     assert found == explainer.explain("dan").to_dict()
     contrast = ["--contrast", "fraud,honest", "--radius", "-1", "--exact"]
-    found = json.loads(cli("explain", edges, *FLAGS, "--target", "dan", *contrast, "--json").out)
+    found = json.loads(cli("explain", edges, *FLAGS, *SUBTREES, "--target", "dan", *contrast, "--json").out)
     assert found["worth"] == "contrast"
     assert found["worth_states"] == ["fraud", "honest"]
     assert found["ball"]["radius"] is None
@@ -118,13 +153,13 @@ def test_options_reach_the_game(cli, edges, mrf):
         (["--target", "don"], "there is no variable 'don': did you mean 'dan'"),
         (
             ["--target", "dan", "--worth", "kl"],
-            "worth must be one of symmetric_kl, neg_cross_entropy, log_odds, pro",
+            "worth must be one of log_odds, neg_cross_entropy, probability, symm",
         ),
         (
             ["--target", "dan", "--state", "x", "--worth", "log_odds"],
             "no state 'x'; its states are 'honest', 'fraud'",
         ),
-        (["--target", "dan", "--contrast", "fraud"], "contrast must be two states"),
+        (["--target", "dan", "--contrast", "fraud"], "contrast must be None or two different states"),
         (
             ["--target", "dan", "--max-evals", "3", "--method", "enumeration"],
             "has between 10^0.7 and 10^1.1 coalitions, more than max_evals=3",
@@ -132,7 +167,7 @@ def test_options_reach_the_game(cli, edges, mrf):
     ],
 )
 def test_errors_take_one_line(cli, edges, options, message):
-    done = cli("explain", edges, *FLAGS, *options)
+    done = cli("explain", edges, *FLAGS, *SUBTREES, *options)
     assert done.status == 1
     assert message in done.err
     assert done.err.strip().count("\n") == 0
@@ -140,7 +175,7 @@ def test_errors_take_one_line(cli, edges, options, message):
 
 
 def test_a_target_is_required(cli, edges):
-    assert cli("explain", edges, *FLAGS).status == 2
+    assert cli("explain", edges, *FLAGS, *SUBTREES).status == 2
 
 
 def test_a_ball_is_measured(cli, edges):
@@ -167,7 +202,18 @@ def test_a_large_ball_says_that_enumeration_does_not_fit(cli, tmp_path):
 def test_ctrl_c_gives_what_there_is(tmp_path):
     rows = "".join(f"hub,{i}\n" for i in range(32))
     (tmp_path / "hub.csv").write_text("source,target\n" + rows)
-    arguments = ["explain", "hub.csv", "--homophily", "0.8", "--observe", "3=1", "--target", "hub", "--json"]
+    arguments = [
+        "explain",
+        "hub.csv",
+        "--homophily",
+        "0.8",
+        "--observe",
+        "3=1",
+        "--target",
+        "hub",
+        "--json",
+        *SUBTREES,
+    ]
     started = subprocess.Popen(
         [sys.executable, "-m", "keyplayers", *arguments, "--max-evals", str(2**40)],
         cwd=tmp_path,
@@ -191,7 +237,7 @@ def test_the_demo_explains_two_members(cli):
     done = cli("demo")
     assert done.status == 0
     assert "The field believes that 8 is Officer (0.55)" in done.out
-    assert "From all 294 coalitions of 6 members" in done.out
+    assert "walks of at most two friendships" in done.out
     assert "The field believes that 2 is Mr. Hi" in done.out
     assert "warning" not in done.err
 

@@ -54,7 +54,9 @@ class Case:
     def explainer(self, mrf, method, worth=None, **more):
         """The explainer of this case; the worth goes round with the number unless it is given."""
         worth = worth or WORTHS[self.number % len(WORTHS)]
-        asked = {"radius": RADII[self.number // 5 % len(RADII)]}
+        asked = {"coalitions": "subtrees", "radius": RADII[self.number // 5 % len(RADII)]}
+        if worth in ("symmetric_kl", "neg_cross_entropy"):
+            asked["order"] = "value"
         if worth == "contrast":
             asked["contrast"] = tuple(mrf.states(self.target)[:2])
         else:

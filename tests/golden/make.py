@@ -69,7 +69,9 @@ def field_batch():
     import keyplayers as kp
 
     mrf = fields.make_case(195).mrf
-    explainer = kp.GraphShapley(mrf, method="sampling", max_evals=400, radius=2)
+    explainer = kp.GraphShapley(
+        mrf, coalitions="subtrees", worth="symmetric_kl", order="value", method="sampling", max_evals=400, radius=2
+    )
     for target, found in zip(
         range(5), kp.explain_many(explainer, range(5), random_state=3, n_jobs=1), strict=True
     ):

@@ -111,3 +111,8 @@ def trap_game(n_light=1, n_leaves=16, worth="symmetric_kl"):
     priors |= {f"leaf{i}": odds(0.8) for i in range(n_leaves)}
     mrf = kp.MarkovRandomField.from_edges(edges, priors, homophily=0.8)
     return make_game(mrf, "X", np.log(kp.exact_marginals(mrf).belief("X")), worth)
+
+
+def on_subtrees(mrf, *, worth="symmetric_kl", **options):
+    """An explainer that plays the game of subtrees, the paper's."""
+    return kp.GraphShapley(mrf, coalitions="subtrees", worth=worth, **options)

@@ -12,6 +12,8 @@ from keyplayers.mrf.balls import ball
 from tests.oracles import subtrees
 from tests.random_fields import PlainField, random_plain_field
 
+from .balls import on_subtrees
+
 # GraphShapley warns where a target is observed, a worth saturates, or propagation differs from exact inference
 pytestmark = pytest.mark.filterwarnings("ignore::keyplayers.KeyPlayersWarning")
 
@@ -51,7 +53,7 @@ def test_values_equal_a_listing_of_all_edge_subsets(seed, cyclic):
     ]
     answers = subtrees.explain(field.priors, field.edges, field.potentials, target, belief, *worths)
     for (kind, state, contrast), (means, listed) in zip(worths, answers, strict=True):
-        explainer = kp.GraphShapley(
+        explainer = on_subtrees(
             field.mrf,
             radius=None,
             worth=kind or "symmetric_kl",
@@ -77,7 +79,7 @@ def test_the_triangle_by_hand():
     """methods.md, figure 2: X, X1, X2; every message is worked out below, nothing comes from the package."""
     priors = {"X": [0.5, 0.5], "X1": [0.2, 0.8], "X2": [0.6, 0.4]}
     mrf = kp.MarkovRandomField.from_edges([("X", "X1"), ("X1", "X2"), ("X", "X2")], priors, homophily=0.9)
-    found = kp.GraphShapley(mrf, worth="log_odds", state=1, keep_coalitions=True).explain("X")
+    found = on_subtrees(mrf, worth="log_odds", state=1, keep_coalitions=True).explain("X")
 
     def send(p):  # probability of state 1 after one edge
         return 0.9 * p + 0.1 * (1 - p)
@@ -117,7 +119,7 @@ def test_binary_general_and_logarithmic_kernels_agree(seed, monkeypatch):
     if target is None:
         pytest.fail("choose another seed: all variables are observed")
     for worth in ("symmetric_kl", "neg_cross_entropy", "log_odds", "probability"):
-        explainer = kp.GraphShapley(field.mrf, radius=None, worth=worth, beliefs=kp.exact_marginals(field.mrf))
+        explainer = on_subtrees(field.mrf, radius=None, worth=worth, beliefs=kp.exact_marginals(field.mrf))
         fast = explainer.explain(target)
         with monkeypatch.context() as patch:
             patch.setattr(sweeps, "MAX_LINEAR_RANGE", -1.0)
@@ -142,7 +144,7 @@ def test_potentials_beyond_the_range_of_doubles(n_states):
     mrf = kp.MarkovRandomField.from_edges(
         [(0, 1), (1, 2)], [[1.0] * n_states, [1.0] * n_states, prior], log_potential=strength
     )
-    found = kp.GraphShapley(mrf, worth="log_odds", state=n_states - 1).explain(0)
+    found = on_subtrees(mrf, worth="log_odds", state=n_states - 1).explain(0)
     expected = log(prior[-1] / prior[:-1].sum()) - log(1 / (n_states - 1))
     # with 2: {0-1} gives nothing, {0-1, 1-2} gives all; 1 carries it in one of its two coalitions
     assert found.value(2) == pytest.approx(expected, abs=1e-12)
@@ -154,7 +156,7 @@ def test_one_long_chain_of_hard_couplings_keeps_its_logarithms():
     coupling = np.array([[0.0, -30.0], [-30.0, -60.0]])
     mrf = kp.MarkovRandomField.from_edges([(i, i + 1) for i in range(n)], log_potential=coupling)
     assert sweeps.log_range(ball(mrf, 0, None).field) > sweeps.MAX_LINEAR_RANGE
-    found = kp.GraphShapley(mrf, radius=None, worth="log_odds", state=1, keep_coalitions=True).explain(0)
+    found = on_subtrees(mrf, radius=None, worth="log_odds", state=1, keep_coalitions=True).explain(0)
     # every message is (1 + e^-30 r, e^-30 + e^-60 r): log-odds -30 exactly, whatever stands behind
     for _, worth in found.coalitions():
         assert worth == pytest.approx(-30, abs=1e-12)
@@ -168,7 +170,7 @@ def test_deep_coalitions_are_rescaled_and_agree_with_logarithms(monkeypatch):
     mrf = kp.MarkovRandomField.from_edges(edges, rng.random((n + 4, 2)) + 0.01, log_potential=couplings)
     field = ball(mrf, 0, None).field
     assert sweeps.log_range(field) > sweeps.MAX_LINEAR_RANGE > sweeps.local_log_range(field)
-    explainer = kp.GraphShapley(mrf, radius=None)
+    explainer = on_subtrees(mrf, radius=None)
     fast = explainer.explain(0)
     assert fast.n_evaluations == (n + 1) * 4 - 1
     monkeypatch.setattr(sweeps, "local_log_range", lambda field: np.inf)
@@ -184,18 +186,18 @@ def test_zeros_are_exact_and_said():
         {"A": [1, 0], "B": [0.3, 0.7]},
         potential=[[[1, 1], [0, 1]], [[0.8, 0.2], [0.2, 0.8]]],
     )
-    found = kp.GraphShapley(mrf, worth="log_odds", state=1).explain("X")
+    found = on_subtrees(mrf, worth="log_odds", state=1).explain("X")
     assert found.meets_zero
     message = log(0.62 / 0.38)
     # {A}: -700 - 0; {B}: message; {A, B}: -700
     assert found.value("A") == pytest.approx((-700 - 0 + -700 - message) / 2, abs=1e-9)
     assert found.value("B") == pytest.approx((message - 0 + -700 - -700) / 2, abs=1e-9)
-    assert not kp.GraphShapley(mrf, worth="probability", state=1).explain("X").meets_zero
+    assert not on_subtrees(mrf, worth="probability", state=1).explain("X").meets_zero
 
 
 def test_a_zero_of_the_target_alone_is_said():
     mrf = kp.MarkovRandomField.from_edges([("X", "A")], {"A": [1, 0]}, potential=np.eye(2))
-    found = kp.GraphShapley(mrf).explain("X")
+    found = on_subtrees(mrf).explain("X")
     # the only coalition is as sure as the field; what is replaced is log b(1) against the target alone
     assert found.meets_zero
     assert found.value("A") == pytest.approx(0.5 * 700, abs=1e-9)
@@ -223,7 +225,7 @@ def test_leaves_whose_split_is_their_omission(seed, n_states, cyclic):
     beliefs = kp.exact_marginals(field.mrf)
     belief = beliefs.belief(0).tolist()
     for kind in ("symmetric_kl", "probability"):
-        found = kp.GraphShapley(field.mrf, radius=None, worth=kind, beliefs=beliefs).explain(0)
+        found = on_subtrees(field.mrf, radius=None, worth=kind, beliefs=beliefs).explain(0)
         ((means, _),) = subtrees.explain(priors, flipped, potentials, 0, belief, (kind, None, None))
         assert_matches(found, means, f"seed {seed}, {kind}")
 
@@ -243,7 +245,7 @@ def test_counting_walks_no_further_than_asked():
 def test_blocks_do_not_change_the_result(monkeypatch):
     field = random_plain_field(120, cyclic=True, max_edges=14)
     target = pick_target(field, 120)
-    explainer = kp.GraphShapley(field.mrf, radius=None, beliefs=kp.exact_marginals(field.mrf))
+    explainer = on_subtrees(field.mrf, radius=None, beliefs=kp.exact_marginals(field.mrf))
     whole = explainer.explain(target)
     assert whole.n_evaluations > 200
     assert np.abs(whole.values).max() > 1e-3
@@ -274,7 +276,7 @@ class StopAfter:
 def test_progress_adds_up(monkeypatch):
     monkeypatch.setattr(enumeration, "BLOCK_MOVES", 100)
     progress = StopAfter(10**9)
-    kp.GraphShapley(kp.star_field(10)).explain(0, progress=progress)
+    on_subtrees(kp.star_field(10)).explain(0, progress=progress)
     assert progress.total == progress.told == 2**10 - 1
 
 
@@ -285,7 +287,7 @@ def test_an_interrupt_gives_the_coalitions_seen_so_far(monkeypatch, cyclic):
     rng = np.random.default_rng(0)
     priors = (rng.random((9, 2)) + 0.1).tolist()
     mrf = kp.MarkovRandomField.from_edges(edges, priors, homophily=0.8)
-    explainer = kp.GraphShapley(mrf, keep_coalitions=True)
+    explainer = on_subtrees(mrf, keep_coalitions=True)
     with pytest.warns(kp.PrecisionWarning, match="stopped early"):
         found = explainer.explain(0, progress=StopAfter(4))
     assert found.partial
@@ -294,7 +296,7 @@ def test_an_interrupt_gives_the_coalitions_seen_so_far(monkeypatch, cyclic):
     assert np.isnan(found.std_errors).all()
     assert "stopped early" in found.sentence
     if cyclic:  # contributions of those coalitions, one by one
-        belief = explainer.beliefs.belief(0).tolist()
+        belief = explainer.inferred.beliefs.belief(0).tolist()
         potentials = [[[0.8, 0.2], [0.2, 0.8]]] * len(edges)
         seen = {frozenset(map(frozenset, chosen)) for chosen, _ in found.coalitions()}
         for player in found.players:
@@ -322,7 +324,7 @@ def test_an_interrupt_gives_the_coalitions_seen_so_far(monkeypatch, cyclic):
 
 
 def test_too_many_coalitions_are_refused_with_their_number():
-    explainer = kp.GraphShapley(kp.star_field(60), method="enumeration")
+    explainer = on_subtrees(kp.star_field(60), method="enumeration")
     with pytest.raises(
         kp.TooLargeError, match=r"61 variables, 60 edges\) has about 10\^18\.1 coalitions, more than max_ev"
     ):
@@ -330,18 +332,18 @@ def test_too_many_coalitions_are_refused_with_their_number():
     with pytest.raises(
         kp.TooLargeError, match=r"has 1,023 coalitions, more than max_evals=1,000; a smaller radius"
     ):
-        kp.GraphShapley(kp.star_field(10), method="enumeration", max_evals=1000).explain(0)
+        on_subtrees(kp.star_field(10), method="enumeration", max_evals=1000).explain(0)
     wheel = [(0, v) for v in range(1, 40)] + [(v, v % 39 + 1) for v in range(1, 40)]
     field = kp.MarkovRandomField.from_edges(wheel, homophily=0.8)
     with pytest.raises(kp.TooLargeError, match=r"between 10\^\d+\.\d and 10\^\d+\.\d coalitions"):
-        kp.GraphShapley(field, method="enumeration").explain(0)
+        on_subtrees(field, method="enumeration").explain(0)
 
 
 def test_beliefs_that_contradict_the_coalitions_are_refused():
     # three variables that must pairwise differ, with two states: impossible, and each is observed to be the same
     mrf = PlainField([[1, 1], [1, 0], [1, 0]], [(0, 1), (1, 2)], [[[1, 1], [1, 1]], [[0, 1], [1, 0]]]).mrf
     with pytest.raises(kp.ContradictionError):
-        kp.GraphShapley(mrf).explain(0)
+        on_subtrees(mrf).explain(0)
 
 
 def test_counting_hears_a_deadline(monkeypatch):
@@ -359,7 +361,7 @@ def test_counting_hears_a_deadline(monkeypatch):
         count_coalitions(around, 10**8, Deadline(stopped=stopped))
     assert rounds == 4
     assert count_coalitions(around, 900, Deadline(0.0)) == 901  # done before anybody could stop it
-    explainer = kp.GraphShapley(complete, radius=1, method="enumeration", max_evals=10**8)
+    explainer = on_subtrees(complete, radius=1, method="enumeration", max_evals=10**8)
     with pytest.raises(TimeIsUp):  # 12^10 coalitions: counting them takes minutes
         explainer.explain(0, progress=Deadline(0.0))
 
@@ -372,11 +374,11 @@ def test_a_budget_beyond_counting_starts_at_once_and_ends_partial(monkeypatch):
     monkeypatch.setattr(search, "MAX_COUNTED", 1000)
     monkeypatch.setattr(enumeration, "MAX_COUNTED", 1000)
     assert count_coalitions(around, 10**15) == 1001
-    explainer = kp.GraphShapley(complete, radius=1, method="enumeration", max_evals=200_000)
+    explainer = on_subtrees(complete, radius=1, method="enumeration", max_evals=200_000)
     with pytest.warns(kp.PrecisionWarning, match="stopped early"):
         ex = explainer.explain(0)
     assert ex.partial
     assert 200_000 <= ex.n_evaluations < 300_000
-    whole = kp.GraphShapley(complete, radius=1, method="enumeration", max_evals=10**9).explain(0)
+    whole = on_subtrees(complete, radius=1, method="enumeration", max_evals=10**9).explain(0)
     assert not whole.partial
     assert whole.n_evaluations > 10**6

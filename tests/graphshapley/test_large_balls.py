@@ -8,7 +8,7 @@ from keyplayers.graphshapley.game.trimming import trim
 from keyplayers.mrf.balls import ball
 from tests.oracles import hubs
 
-from .balls import odds
+from .balls import odds, on_subtrees
 
 pytestmark = pytest.mark.filterwarnings("ignore::keyplayers.KeyPlayersWarning")
 
@@ -24,7 +24,7 @@ def star():
 
 
 def test_two_thousand_equal_neighbours(star):
-    found = kp.GraphShapley(star, worth="log_odds", state=1).explain("X")
+    found = on_subtrees(star, worth="log_odds", state=1).explain("X")
     np.testing.assert_allclose(found.values, 0.322773392, atol=1e-9)
     assert found.engine == "convolution"
     assert "tree" in found.engine_reason
@@ -33,7 +33,7 @@ def test_two_thousand_equal_neighbours(star):
 
 
 def test_sampling_gives_equal_neighbours_equal_values(star):
-    found = kp.GraphShapley(star, worth="log_odds", state=1, method="sampling", max_evals=400).explain(
+    found = on_subtrees(star, worth="log_odds", state=1, method="sampling", max_evals=400).explain(
         "X", random_state=0
     )
     np.testing.assert_allclose(found.values, hubs.message(np.log(1.5), 0.9), atol=1e-9)
@@ -57,14 +57,14 @@ def test_table_of_equal_neighbours_has_one_row(star, tmp_path):
 
 def test_auto_says_which_engine_and_why():
     chain = [(i, i + 1) for i in range(8)]
-    small = kp.GraphShapley(kp.MarkovRandomField.from_edges(chain, homophily=0.8)).explain(0)
+    small = on_subtrees(kp.MarkovRandomField.from_edges(chain, homophily=0.8)).explain(0)
     assert small.engine == "enumeration"
     assert "fit" in small.engine_reason
     many = [("X", i) for i in range(40)]
     binary = kp.MarkovRandomField.from_edges(many, {i: odds(i / 10) for i in range(40)}, homophily=0.8)
-    assert kp.GraphShapley(binary).explain("X").engine == "convolution"
+    assert on_subtrees(binary).explain("X").engine == "convolution"
     priors = {i: [1.0, 1.0 + i, 2.0] for i in range(40)}
-    ternary = kp.GraphShapley(kp.MarkovRandomField.from_edges(many, priors, homophily=0.8)).explain(
+    ternary = on_subtrees(kp.MarkovRandomField.from_edges(many, priors, homophily=0.8)).explain(
         "X", random_state=0
     )
     assert ternary.engine == "sampling"
@@ -72,7 +72,7 @@ def test_auto_says_which_engine_and_why():
     assert ternary.diagnostics["law"] == "independent"
     cyclic = [*many, *((i, i + 1) for i in range(39))]
     mrf = kp.MarkovRandomField.from_edges(cyclic, {i: odds(i / 10) for i in range(40)}, homophily=0.6)
-    chained = kp.GraphShapley(mrf).explain("X", random_state=0)
+    chained = on_subtrees(mrf).explain("X", random_state=0)
     assert chained.engine == "sampling"
     assert "Markov chain" in chained.engine_reason
     assert (chained.std_errors > 0).all()
@@ -84,7 +84,7 @@ def test_same_seed_same_explanation_on_any_number_of_workers():
 
     cyclic = [("X", i) for i in range(30)] + [(i, i + 1) for i in range(29)]
     mrf = kp.MarkovRandomField.from_edges(cyclic, {i: odds(i / 8 - 2) for i in range(30)}, homophily=0.7)
-    explainer = kp.GraphShapley(mrf, max_evals=2_000)
+    explainer = on_subtrees(mrf, max_evals=2_000)
     found = []
     for n_jobs in (1, 2, 4):
         with joblib.parallel_config("threading", n_jobs=n_jobs):
@@ -99,9 +99,9 @@ def test_same_seed_same_explanation_on_any_number_of_workers():
 def test_asked_for_engines_that_cannot_play_say_why():
     mrf = kp.MarkovRandomField.from_edges([("X", "a"), ("a", "b"), ("X", "b")], homophily=0.8)
     with pytest.raises(kp.TooLargeError, match="1 cycle"):
-        kp.GraphShapley(mrf, method="convolution").explain("X")
+        on_subtrees(mrf, method="convolution").explain("X")
     with pytest.raises(kp.TooLargeError, match="lists?"):
-        kp.GraphShapley(mrf, method="sampling", keep_coalitions=True).explain("X")
+        on_subtrees(mrf, method="sampling", keep_coalitions=True).explain("X")
 
 
 def test_players_far_behind_weak_edges_are_dropped_first():
@@ -123,14 +123,14 @@ def test_players_far_behind_weak_edges_are_dropped_first():
     assert [mrf.names[int(v)] for v in trimmed.members] == list(trimmed.field.names)
     assert trim(around, 16) == (around, None)
 
-    explainer = kp.GraphShapley(mrf, radius=None, max_ball=6)
+    explainer = on_subtrees(mrf, radius=None, max_ball=6)
     with pytest.warns(kp.PrecisionWarning, match="10 of them were dropped"):
         found = explainer.explain("X")
     assert found.n_dropped == 10
     assert len(found) == 5
     assert found.to_dict()["ball"]["n_dropped"] == 10
     with pytest.raises(kp.InputError, match="max_ball"):
-        kp.GraphShapley(mrf, max_ball=0)
+        on_subtrees(mrf, max_ball=0)
 
 
 def test_equal_players_on_cycles_are_found():
@@ -138,7 +138,7 @@ def test_equal_players_on_cycles_are_found():
     edges = [(hub, i) for hub in ("X", "Y") for i in range(3)] + [("X", "Y"), (0, "p"), (1, "q")]
     priors = {0: odds(1.0), 1: odds(1.0), 2: odds(-1.0), "p": odds(0.5), "q": odds(0.5)}
     mrf = kp.MarkovRandomField.from_edges(edges, priors, homophily=0.7)
-    found = kp.GraphShapley(mrf).explain("X")
+    found = on_subtrees(mrf).explain("X")
     group = dict(zip(found.players, found.groups.tolist(), strict=True))
     assert group[0] == group[1] != group[2]
     assert group["p"] == group["q"] != group[0]

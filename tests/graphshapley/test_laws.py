@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 import keyplayers as kp
 from tests.random_fields import random_plain_field
 
+from .balls import on_subtrees
+
 pytestmark = pytest.mark.filterwarnings("ignore::keyplayers.KeyPlayersWarning")
 
 WORTHS = ("symmetric_kl", "neg_cross_entropy", "log_odds", "probability")
@@ -26,7 +28,7 @@ def draw_field(seed, *, cyclic=None, **options):
 
 
 def explain(mrf, target, worth, **options):
-    explainer = kp.GraphShapley(mrf, radius=None, worth=worth, beliefs=kp.exact_marginals(mrf), **options)
+    explainer = on_subtrees(mrf, radius=None, worth=worth, beliefs=kp.exact_marginals(mrf), **options)
     return explainer.explain(target)
 
 
@@ -176,5 +178,5 @@ def test_a_uniform_potential_on_a_tree_silences_what_is_behind_it(seed, worth):
 def test_values_do_not_add_up_and_games_do_not_add():
     """What the docs warn of: no efficiency, no additivity over worths of different games."""
     mrf = kp.MarkovRandomField.from_edges([("X", "A"), ("A", "B")], {"B": [0.1, 0.9]}, homophily=0.9)
-    found = kp.GraphShapley(mrf, worth="log_odds", state=1).explain("X")
+    found = on_subtrees(mrf, worth="log_odds", state=1).explain("X")
     assert found.values.sum() == pytest.approx(1.5 * (found.worth_ball - found.worth_alone))

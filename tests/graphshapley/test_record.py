@@ -15,6 +15,8 @@ import pytest
 
 import keyplayers as kp
 
+from .balls import on_subtrees
+
 S = [[0.9, 0.1], [0.1, 0.9]]
 DOCS = Path(__file__).parents[2] / "docs" / "json.md"
 
@@ -35,11 +37,12 @@ def triangle(**options):
 def examples():
     """Explanations of every sort."""
     mrf = triangle(states=["ham", "spam"])
-    yield "loop", kp.GraphShapley(mrf).explain("X", random_state=7)
-    yield "exact", kp.GraphShapley(mrf, beliefs=kp.exact_marginals(mrf), worth="log_odds").explain("X")
-    yield "contrast", kp.GraphShapley(mrf, contrast=("spam", "ham"), radius=None).explain("X")
-    yield "observed", kp.GraphShapley(mrf.observe({"X": "ham"})).explain("X")
-    yield "lonely", kp.GraphShapley(kp.MarkovRandomField.from_edges([(1, 2)], {0: [1, 3]}, potential=S)).explain(0)
+    yield "loop", on_subtrees(mrf, worth="log_odds").explain("X", random_state=7)
+    yield "walks", kp.GraphShapley(mrf, law="shapley").explain("X")
+    yield "exact", on_subtrees(mrf, beliefs=kp.exact_marginals(mrf), worth="log_odds").explain("X")
+    yield "contrast", on_subtrees(mrf, contrast=("spam", "ham"), radius=None).explain("X")
+    yield "observed", on_subtrees(mrf.observe({"X": "ham"})).explain("X")
+    yield "lonely", on_subtrees(kp.MarkovRandomField.from_edges([(1, 2)], {0: [1, 3]}, potential=S)).explain(0)
     names = [
         "text",
         17,
@@ -57,9 +60,9 @@ def examples():
         potential=np.eye(3) + 0.2,
         states=[0, "one", (2,)],
     )
-    yield "odd names", kp.GraphShapley(odd, worth="probability").explain("text")
+    yield "odd names", on_subtrees(odd, worth="probability").explain("text")
     zeros = kp.MarkovRandomField.from_edges([(0, 1)], [[1, 0, 2], [1, 1, 1]], potential=np.ones((3, 3)))
-    yield "zeros", kp.GraphShapley(zeros, worth="log_odds", state=1).explain(0)
+    yield "zeros", on_subtrees(zeros, worth="log_odds", state=1).explain(0)
 
 
 with warnings.catch_warnings():
@@ -84,7 +87,7 @@ def test_the_schema_refuses_what_is_wrong(schema):
     good = CASES["loop"].to_dict()
     for spoil in (
         lambda data: data.pop("belief"),
-        lambda data: data.update(worth="kl"),
+        lambda data: data.update(worth=7),
         lambda data: data["players"][0].update(path=[]),
         lambda data: data["players"][0].pop("value"),
         lambda data: data.update(surprise=1),
@@ -105,7 +108,7 @@ def test_the_promised_example_holds():
         ["ham", "spam"],
     )
     assert (data["worth"], data["unit"], data["engine"], data["n_evaluations"]) == (
-        "symmetric_kl", "nats", "enumeration", 5
+        "log_odds", "log-odds", "enumeration", 5
     )  # fmt: skip
     assert data["ball"]["log10_coalitions"] == pytest.approx(0.699, abs=1e-3)
     assert data["seed"] == 7
@@ -146,7 +149,7 @@ def test_arrays_of_an_npz_open_without_pickle(tmp_path):
     ("content", "message"),
     [
         (b"", "is no explanation"),
-        (b"[1, 2]", "kind must be one of graphshapley"),
+        (b"[1, 2]", "an explanation is a JSON object, got list"),
         (b'{"kind": "other"}', "got 'other'"),
         (b'{"kind": "graphshapley"}', "schema must be a version number, got None"),
         (b'{"kind": "graphshapley", "schema": 99}', "schema 99 is newer"),
@@ -189,13 +192,13 @@ def test_the_sentence_says_who_and_how():
         potential=S,
         states=["an honest user", "a spammer"],
     )
-    found = kp.GraphShapley(mrf, worth="log_odds").explain("X")
+    found = on_subtrees(mrf, worth="log_odds").explain("X")
     assert found.sentence == (
-        "The field believes that X is a spammer (0.71). What weighs most: R12, reached through P3 (for it); "
-        "P3 (for it); R7, reached through P4 (against it)."
+        "The field believes that X is a spammer (0.71). For a spammer: R12, reached through P3. "
+        "Against a spammer: R7, reached through P4. What connects: P3."
     )
 
 
 def test_beliefs_near_certainty_keep_a_digit_that_shows_it():
     mrf = kp.MarkovRandomField.from_edges([(0, 1)], [[1, 1e5], [1, 2]], potential=S)
-    assert "(0.9999942)" in kp.GraphShapley(mrf, worth="log_odds").explain(0).sentence
+    assert "(0.9999942)" in on_subtrees(mrf, worth="log_odds").explain(0).sentence

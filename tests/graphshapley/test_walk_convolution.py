@@ -45,9 +45,9 @@ def test_on_trees_it_is_the_game_of_subtrees(worth):
         np.testing.assert_allclose([split[v] for v in order], expected.probabilistic, atol=2e-6)
 
 
-def test_efficient_values_add_up_to_what_the_tree_adds():
+def test_shapley_values_add_up_to_what_the_tree_adds():
     for tree, worth, direction, _, (_, alone, whole) in random_walk_games(11, 15):
-        found = convolve_walks(tree, worth, direction, law="efficient")
+        found = convolve_walks(tree, worth, direction, law="shapley")
         assert found.values.sum() == pytest.approx(whole - alone, abs=1e-5)
 
 

@@ -23,7 +23,7 @@ def scores(n_games, n_draws, **kinds):
         constant = sampled.std_errors < size
         np.testing.assert_allclose(sampled.values[constant], exact[constant, 0], atol=30 * size)
         found.append((sampled.values - exact[:, 0])[~constant] / sampled.std_errors[~constant])
-        if law == "efficient":
+        if law == "shapley":
             reach = 6 * np.sqrt((sampled.std_errors**2).sum()) * np.sqrt(len(exact)) + 30 * size
             assert abs(sampled.values.sum() - (whole - alone)) <= reach
     return np.concatenate(found)

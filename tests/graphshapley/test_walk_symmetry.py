@@ -31,7 +31,7 @@ def twins(n, prior=(0.3, 0.7), *, flip=False):
 
 
 @pytest.mark.parametrize("radius", [2, 3])
-@pytest.mark.parametrize("law", ["uniform", "efficient"])
+@pytest.mark.parametrize("law", ["uniform", "shapley"])
 def test_values_of_merged_copies_are_those_of_the_whole_tree(radius, law):
     mrf = twins(4)
     tree = tree_of(mrf, radius)

@@ -64,7 +64,7 @@ def random_walk_games(seed, n_games, max_subtrees=400, **kinds):
             None,
             (1, 0) if worth.question.rival >= 0 else None,
         )
-        law = ("uniform", "shapley", "efficient")[made // 5 % 3]
+        law = ("uniform", "shapley")[made // 5 % 2]
         yield ours, worth, direction, law, walks.explain(theirs, belief, named, law=law)[0]
         made += 1
 

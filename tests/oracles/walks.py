@@ -109,15 +109,12 @@ def belief_on(copy, present, uniform=None):
 def law_of(law, copy, depth, present):
     """Weight of a subtree among those that hold a walk of `depth` steps; 1 where all count the same.
 
-    A child is there with chance q, given what it hangs on; q is uniform. "shapley" takes the mean over q of the
-    mean given that the walk is there; "efficient" multiplies the latter by the chance q^(depth - 1) that what the
-    walk hangs on is there.
+    Under "shapley" a child is there with chance q, given what it hangs on, and the mean over q uniform of the mean
+    given that the walk is there is weighted by the chance q^(depth - 1) that what the walk hangs on is there.
     """
     if law == "uniform":
         return 1.0
-    inside, outside = len(present) - 1 - depth, n_absent(copy, present)
-    if law == "efficient":
-        inside += depth - 1
+    inside, outside = len(present) - 2, n_absent(copy, present)
     return factorial(inside) * factorial(outside) / factorial(inside + outside + 1)
 
 

@@ -192,11 +192,11 @@ def test_another_field_is_refused(tmp_path):
         kp.explain_many(Choosy("b"), ["b"], store=tmp_path / "s")
 
 
-@pytest.mark.parametrize("change", ["prior", "edge", "name", "evidence", "worth"])
+@pytest.mark.parametrize("change", ["prior", "edge", "name", "evidence", "worth", "law"])
 def test_a_field_explainer_tells_what_decides_its_numbers(change):
-    def made(edges=(("a", "b"), ("b", "c")), priors=((0.3, 0.7),), worth="log_odds", evidence=()):
+    def made(edges=(("a", "b"), ("b", "c")), priors=((0.3, 0.7),), worth="log_odds", evidence=(), law="uniform"):
         mrf = kp.MarkovRandomField.from_edges(list(edges), dict(zip("a", priors, strict=True)), homophily=0.8)
-        return kp.GraphShapley(mrf.observe(dict(evidence)), worth=worth).identity()
+        return kp.GraphShapley(mrf.observe(dict(evidence)), worth=worth, law=law).identity()
 
     changed = {
         "prior": made(priors=((0.3, 0.8),)),
@@ -204,10 +204,11 @@ def test_a_field_explainer_tells_what_decides_its_numbers(change):
         "name": made(edges=(("a", "b"), ("b", "d"))),
         "evidence": made(evidence=(("c", 1),)),
         "worth": made(worth="symmetric_kl"),
+        "law": made(law="shapley"),
     }
     assert made() == made()
     assert changed[change] != made()
-    assert (changed[change][0] == made()[0]) == (change != "worth")
+    assert (changed[change][0] == made()[0]) == (change not in ("worth", "law"))
 
 
 def test_another_version_is_told(tmp_path):

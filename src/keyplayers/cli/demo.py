@@ -65,17 +65,17 @@ def _explanations(state: "BeliefState") -> None:
     from ..graphshapley.explainer import GraphShapley
     from .explain import print_players
 
-    _print("\n2. Who made the field believe that? GraphShapley lets the members around one of them form")
-    _print("   coalitions: trees of friendships that hold the member. It asks what each would believe of the")
-    _print("   member on its own, and gives every player its mean contribution to those that hold it.\n")
-    explainer = GraphShapley(state.mrf, radius=1, worth="log_odds", beliefs=state)
+    _print("\n2. Who made the field believe that? What we know reaches a member along friendships. GraphShapley")
+    _print("   follows all walks of at most two friendships from the member, adds them one by one in many")
+    _print("   ways, and sees how far each moves the belief. A player's value is what walks to it move.\n")
+    explainer = GraphShapley(state.mrf, beliefs=state)
     for member in _EXPLAINED:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrecisionWarning)  # the sentence says what exact inference says
             found = explainer.explain(member)
         _print(found.sentence)
         print_players(found, 5)
-        _print(f"   From all {found.n_evaluations:,} coalitions of {found.n_variables} members.\n")
+        _print(f"   From {found.n_copies:,} walks to {len(found)} members.\n")
     _print("   Values are log-odds: above 0 for the side that is believed, below 0 against it. What we know")
     _print("   of the player itself acts by its prior; what its friendships carry from others, by its edges.")
 

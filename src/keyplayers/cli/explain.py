@@ -17,7 +17,6 @@ from .output import (
     plural,
     print_json,
     print_table,
-    rounded,
     say,
     show_progress,
     tell_explanation,
@@ -26,7 +25,7 @@ from .output import (
 
 if TYPE_CHECKING:
     from ..explanation import Explanation
-    from ..graphshapley.game.game import SubtreeGame
+    from ..graphshapley.result import SubtreeGame
     from ..mrf.balls import Ball
     from ..mrf.field import MarkovRandomField
     from ..mrf.inference.beliefs import BeliefState
@@ -57,13 +56,35 @@ def explain(
         ),
     ] = None,
     radius: Radius = 2,
+    coalitions: Annotated[
+        str | None,
+        typer.Option(help="walks from the target (default), or subtrees of the graph around it, as in the paper."),
+    ] = None,
+    boundary: Annotated[
+        str | None,
+        typer.Option(help="What walks are told from where they do not go: messages (default) or nothing (cut)."),
+    ] = None,
+    law: Annotated[
+        str | None,
+        typer.Option(help="How coalitions of walks count: uniform (default) or shapley (values sum up)."),
+    ] = None,
     worth: Annotated[
-        str, typer.Option(help="symmetric_kl, neg_cross_entropy, log_odds (does not saturate) or probability.")
-    ] = "symmetric_kl",
+        str | None,
+        typer.Option(
+            help="log_odds (default; does not saturate), probability, symmetric_kl or neg_cross_entropy."
+        ),
+    ] = None,
     state: Annotated[
         str | None, typer.Option(help="State that log_odds and probability speak of; default: the likeliest.")
     ] = None,
     contrast: Annotated[str | None, typer.Option(metavar="A,B", help="Why state A rather than B?")] = None,
+    order: Annotated[
+        str | None, typer.Option(help="Players by the size of their values (size) or largest first (value).")
+    ] = None,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="The paper to the letter: subtrees, symmetric KL, by value."),
+    ] = False,
     method: Annotated[str, typer.Option(help="auto, enumeration, convolution or sampling.")] = "auto",
     max_evals: Annotated[
         int | None, typer.Option(help="Most coalitions whose worth may be computed; default: a second or two.")
@@ -79,7 +100,7 @@ def explain(
         Path | None, typer.Option(help="Beliefs saved by `keyplayers beliefs -o STATE.npz`, of the same field.")
     ] = None,
     top: Top = None,
-    coalitions: Annotated[
+    list_coalitions: Annotated[
         Path | None, typer.Option(help="Write all coalitions with their worths: .csv, .tsv or .parquet.")
     ] = None,
     seed: Seed = None,
@@ -97,15 +118,16 @@ def explain(
 ) -> None:
     """Explain what a field believes of one variable, or of many: which others made it so."""
     from ..graphshapley.explainer import GraphShapley
+    from ..graphshapley.present import notes
     from ..readers.evidence import parse_state
 
     if (target is None) == (targets is None):
         raise typer.BadParameter("give --target NAME, or --targets FILE for many")
-    if targets is not None and coalitions is not None:
-        raise typer.BadParameter("--coalitions is for a single target (--target)")
+    if targets is not None and list_coalitions is not None:
+        raise typer.BadParameter("--list-coalitions is for a single target (--target)")
     batch.check(many=targets is not None)
     check_output(output, *TABLES, *(() if targets else EXPLANATIONS))
-    check_output(coalitions, *TABLES)
+    check_output(list_coalitions, *TABLES)
     mrf = field.load(model)
     chosen = read_targets(mrf, targets) if targets is not None else [mrf.names.parse(str(target))]
     # states are called the same for all, or each target would need its own question
@@ -114,10 +136,12 @@ def explain(
     if contrast is not None:
         contrasted = tuple(parse_state(mrf, name, given) for given in contrast.split(","))
     with show_progress(quiet) as progress:
-        explainer = GraphShapley(
+        words = {"coalitions": coalitions, "boundary": boundary, "law": law, "worth": worth, "order": order}
+        chosen_words: dict[str, Any] = {key: given for key, given in words.items() if given is not None}
+        explainer = (GraphShapley.as_published if as_published else GraphShapley)(
             mrf,
             radius=None if radius < 0 else radius,
-            worth=worth,
+            **chosen_words,
             state=None if state is None else parse_state(mrf, name, state),
             contrast=contrasted,
             method=method,
@@ -125,7 +149,7 @@ def explain(
             std_error_goal=std_error_goal,
             max_ball=max_ball,
             beliefs=find_beliefs(mrf, beliefs, exact, inference, jobs, progress),
-            keep_coalitions=coalitions is not None,
+            keep_coalitions=list_coalitions is not None,
         )
         found = None if targets else explainer.explain(name, random_state=seed, progress=progress)
     if found is None:
@@ -141,9 +165,9 @@ def explain(
             quiet=quiet,
         )
         return
-    if coalitions:
-        write_columns(_coalition_columns(found), coalitions)
-    tell_explanation(found, print_players, summary, top=top, as_json=as_json, output=output, quiet=quiet)
+    if list_coalitions:
+        write_columns(_coalition_columns(found), list_coalitions)
+    tell_explanation(found, print_players, notes, top=top, as_json=as_json, output=output, quiet=quiet)
 
 
 def find_beliefs(
@@ -170,61 +194,20 @@ def find_beliefs(
 
 
 def print_players(found: "Explanation[SubtreeGame]", top: int) -> None:
-    """The most important players as a table; equal ones share a row. Zeros of an observed target say nothing."""
-    import numpy as np
+    """The most important players as a table."""
+    from ..graphshapley.present import player_table
 
-    from ..graphshapley.codec import first_of_groups, name_group
-
-    game = found.structure
-    if not len(found) or game.target_observed:
-        return
-    rows_of_all = first_of_groups(game)
-    shown = rows_of_all[:top]
-    sampled = bool(np.nan_to_num(found.std_errors, nan=1.0).any())
-    bounded = bool(np.nan_to_num(game.error_bounds, nan=1.0).any())
-    columns = ["player", f"value ({found.unit})"]
-    columns += ["std. error"] * sampled + ["error at most"] * bounded
-    columns += ["by its prior", "by its edges", f"pull to {game.direction_state}", "hops", "path"]
-    rows = []
-    for i in shown:
-        row: list[Any] = [name_group(found.players, i, game), float(found.values[i])]
-        row += [float(found.std_errors[i])] * sampled + [float(game.error_bounds[i])] * bounded
-        row += [float(part[i]) for part in (game.probabilistic, game.topological, game.direction)]
-        rows.append([*row, int(game.distances[i]), " - ".join(str(step) for step in game.paths[i])])
-    n_shown = sum(len(game.equal_to(i)) for i in shown)
-    more = "" if n_shown == len(found) else f" (top {n_shown:,} of {len(found):,})"
-    print_table(f"Key players of {found.target}{more}", columns, rows)
-
-
-def summary(found: "Explanation[SubtreeGame]") -> list[str]:
-    """The game in a few lines."""
-    game = found.structure
-    ball = "whole component" if game.radius is None else f"radius {game.radius}"
-    worth = f"worth alone {rounded(game.worth_alone)}, of the ball "
-    worth += "unknown" if game.worth_ball is None else rounded(game.worth_ball)
-    count = _coalition_count(game.log10_coalition_bounds)
-    dropped = f"; {game.n_dropped:,} more variables were dropped" if game.n_dropped else ""
-    return [
-        f"{ball}: {plural(game.n_variables, 'variable')}, {plural(game.n_edges, 'edge')}, {count}{dropped}",
-        f"{game.engine}: {plural(found.n_evaluations, 'evaluation')} ({game.engine_reason})",
-        f"{game.worth}: {worth}" + ("; saturated" if game.saturated else ""),
-    ]
-
-
-def _coalition_count(bounds: tuple[float, float]) -> str:
-    lower, upper = bounds
-    if upper == -math.inf:
-        return "no coalitions"
-    if lower == upper:
-        return plural(round(10**lower), "coalition") if lower < 9 else f"10^{lower:.1f} coalitions"
-    return f"10^{lower:.1f} to 10^{upper:.1f} coalitions"
+    table = player_table(found, top)
+    if table is not None:
+        print_table(*table)
 
 
 def _coalition_columns(found: "Explanation[SubtreeGame]") -> dict[str, Any]:
     listed = found.structure.coalitions()
+    parts_are = "walks" if found.structure.coalitions_of == "walks" else "edges"
     return {
-        "edges": ["; ".join(f"{a} - {b}" for a, b in edges) for edges, _ in listed],
-        "n_edges": [len(edges) for edges, _ in listed],
+        parts_are: ["; ".join(" - ".join(map(str, part)) for part in parts) for parts, _ in listed],
+        f"n_{parts_are}": [len(parts) for parts, _ in listed],
         "worth": [worth for _, worth in listed],
     }
 
@@ -245,6 +228,7 @@ def ball(
     """Measure the ball around a variable: how large is the question who made its belief?"""
     from ..graphshapley.engines.registry import MAX_ENUMERATED
     from ..graphshapley.engines.search import count_coalitions
+    from ..graphshapley.present import coalition_count
     from ..mrf.balls import ball as find_ball
 
     check_output(output, *TABLES)
@@ -271,7 +255,7 @@ def ball(
     cycles = f"{found.n_cycles:,} independent cycle" + "s" * (found.n_cycles > 1)
     shape = "a tree" if found.is_tree else cycles
     size = f"{plural(found.n_variables, 'variable')}, {plural(found.n_edges, 'edge')}"
-    emit(f"{size}, {shape}; {_coalition_count(bounds)}")
+    emit(f"{size}, {shape}; {coalition_count(bounds)}")
     if not quiet:
         say(f"enumeration {'fits' if fits else 'does not fit'} (it takes up to {MAX_ENUMERATED:,} coalitions)")
 

@@ -1,7 +1,7 @@
-"""`SubtreeGame` as a table, as JSON and in words."""
+"""`SubtreeGame` as a table and as JSON."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,94 +10,10 @@ from .._base.arrays import Floats
 from .._base.names import name_from_json, name_to_json
 from ..errors import UnknownNameError
 from ..explanation import Explanation, structure_columns, structure_to_dict, structure_value
-from .game.game import Inference, SubtreeGame
+from .result import Inference, SubtreeGame
 
 # version of the JSON of one explanation
 SCHEMA = 1
-# how many players the sentence names
-_NAMED = 3
-# A player is named while its value is at least this share of the largest.
-_WORTH_NAMING = 0.1
-# Values below say nothing: propagation stops at changes of that size.
-_ROUNDING = 1e-9
-
-
-def make_sentence(target: Hashable, players: Sequence[Hashable], values: Floats, game: SubtreeGame) -> str:
-    """The explanation in plain words."""
-    best = int(game.belief.argmax())
-    belief = (
-        f"The field believes that {target} is {_state(game.states[best])} ({show_probability(game.belief[best])})"
-    )
-    if game.target_observed:
-        return f"{belief}, because that was observed; nothing else can change it."
-    doubt = _doubt(game, best)
-    if not players:
-        reach = "connected with it" if game.radius is None else f"within {_hops(game.radius)}"
-        return f"{belief}{doubt}; no other variable is {reach}."
-    if game.partial:
-        doubt += " (stopped early: from the coalitions seen so far)"
-    if game.saturated:
-        return f"{belief}{doubt}. It is so sure that {game.worth} cannot tell players apart; ask for log_odds."
-    sizes = np.nan_to_num(np.abs(values))
-    largest = sizes.max()
-    if largest <= _ROUNDING and np.nan_to_num(np.abs(game.direction)).max() <= _ROUNDING:
-        reach = "" if game.radius is None else f" within {_hops(game.radius)}"
-        return f"{belief}{doubt}. No other variable{reach} makes a difference."
-    firsts = first_of_groups(game)
-    named = [i for i in firsts[:_NAMED] if sizes[i] >= _WORTH_NAMING * largest]
-    parts = [_player(players, i, game) for i in named]
-    return f"{belief}{doubt}. What weighs most: {'; '.join(parts)}."
-
-
-def _doubt(game: SubtreeGame, state: int) -> str:
-    """What inference was explained, where it is not exact."""
-    if game.inference.exact:
-        return ""
-    if not game.inference.converged:
-        return ", though propagation did not converge"
-    exact = game.inference.exact_belief
-    said = "" if exact is None else f"; exactly it is {show_probability(exact[state])}"
-    return f", by propagation on a graph with cycles{said}"
-
-
-def first_of_groups(game: SubtreeGame) -> list[int]:
-    """Position of the first player of every group of equal ones, in their order."""
-    firsts: list[int] = sorted(np.unique(game.groups, return_index=True)[1].tolist())
-    return firsts
-
-
-def name_group(players: Sequence[Hashable], i: int, game: SubtreeGame) -> str:
-    """Player i, or the group that it stands for."""
-    n_equal = len(game.equal_to(i))
-    if n_equal == 1:
-        return str(players[i])
-    return f"{n_equal:,} equal {'neighbours' if game.distances[i] == 1 else 'players'} such as {players[i]}"
-
-
-def _player(players: Sequence[Hashable], i: int, game: SubtreeGame) -> str:
-    through = [str(step) for step in game.paths[i][1:-1]]
-    reached = f", reached through {' and '.join(through)}" if through else ""
-    direction = game.direction[i]
-    name = name_group(players, i, game)
-    if not abs(direction) > _ROUNDING:
-        return f"{name}{reached}"
-    return f"{name}{reached} ({'for it' if direction > 0 else 'against it'})"
-
-
-def _hops(radius: int) -> str:
-    return "1 hop" if radius == 1 else f"{radius} hops"
-
-
-def _state(state: Hashable) -> str:
-    return state if isinstance(state, str) else f"in state {state}"
-
-
-def show_probability(p: float) -> str:
-    """A probability in words: 0.99996 is not 1.00."""
-    if p == 1:
-        return "1"
-    digits = 2 if 0.005 < p < 0.995 else min(max(math.ceil(-math.log10(max(1 - p, 1e-12))) + 1, 2), 12)
-    return f"{p:.{digits}f}"
 
 
 @structure_columns.register
@@ -107,6 +23,8 @@ def _columns(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]
         "topological": game.topological,
         "direction": game.direction,
         "error_bound": game.error_bounds,
+        "uncertainty": game.uncertainties,
+        "role": list(game.roles),
         "distance": game.distances,
         "log10_coalitions": game.log10_player_coalitions,
         "path": [" - ".join(str(name) for name in path) for path in game.paths],
@@ -130,6 +48,8 @@ def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
         "value": _numbers(explanation.values),
         "std_error": _numbers(explanation.std_errors),
         "error_bound": _numbers(game.error_bounds),
+        "uncertainty": _numbers(game.uncertainties),
+        "role": list(game.roles),
         "probabilistic": _numbers(game.probabilistic),
         "topological": _numbers(game.topological),
         "direction": _numbers(game.direction),
@@ -160,6 +80,7 @@ def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
             "exact": game.inference.exact,
             "sweeps": game.inference.sweeps,
             "exact_belief": None if game.inference.exact_belief is None else game.inference.exact_belief.tolist(),
+            "messages_belief": _list_or_none(game.inference.messages_belief),
         },
         "ball": {
             "radius": game.radius,
@@ -176,6 +97,11 @@ def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
         "target_observed": game.target_observed,
         "worth_alone": game.worth_alone,
         "worth_ball": game.worth_ball,
+        "coalitions": game.coalitions_of,
+        "boundary": game.boundary,
+        "law": game.law,
+        "n_copies": game.n_copies,
+        "coverage": game.coverage,
         "n_evaluations": explanation.n_evaluations,
         "sentence": explanation.sentence,
         "players": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
@@ -195,7 +121,7 @@ def from_dict(data: Mapping[str, Any]) -> Explanation[SubtreeGame]:
 
     how, around = data["inference"], data["ball"]
     log_belief = [-np.inf if value is None else value for value in data["log_belief"]]
-    exact = how["exact_belief"]
+    exact, other = how["exact_belief"], how.get("messages_belief")
     bounds = [-np.inf if around[key] is None else around[key] for key in _BOUNDS]
     game = SubtreeGame(
         states=tuple(name_from_json(state) for state in data["states"]),
@@ -209,6 +135,7 @@ def from_dict(data: Mapping[str, Any]) -> Explanation[SubtreeGame]:
         direction=column("direction"),
         direction_unit=data["direction_unit"],
         direction_state=name_from_json(data["direction_state"]),
+        std_errors=column("std_error"),
         error_bounds=column("error_bound"),
         distances=np.array([row["distance"] for row in players], dtype=np.int64),
         paths=tuple(tuple(name_from_json(step) for step in row["path"]) for row in players),
@@ -233,9 +160,15 @@ def from_dict(data: Mapping[str, Any]) -> Explanation[SubtreeGame]:
             exact=how["exact"],
             sweeps=how["sweeps"],
             exact_belief=None if exact is None else np.array(exact, dtype=np.float64),
+            messages_belief=None if other is None else np.array(other, dtype=np.float64),
         ),
         groups=np.array([row.get("group", i) for i, row in enumerate(players)], dtype=np.int64),
         n_dropped=around.get("n_dropped", 0),
+        coalitions_of=data.get("coalitions", "subtrees"),
+        boundary=data.get("boundary", "cut"),
+        law=data.get("law", "uniform"),
+        n_copies=data.get("n_copies"),
+        coverage=data.get("coverage"),
         diagnostics=data["diagnostics"],
     )
     return Explanation(
@@ -254,6 +187,10 @@ def from_dict(data: Mapping[str, Any]) -> Explanation[SubtreeGame]:
 
 
 _BOUNDS = ("log10_coalitions_at_least", "log10_coalitions_at_most")
+
+
+def _list_or_none(numbers: Floats | None) -> list[float] | None:
+    return None if numbers is None else numbers.tolist()
 
 
 def _numbers(values: Floats) -> list[float | None]:

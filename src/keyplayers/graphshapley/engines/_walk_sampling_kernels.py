@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._base.compiled import kernel
 
-UNIFORM, SHAPLEY, EFFICIENT = range(3)
+UNIFORM, SHAPLEY = range(2)
 
 
 class Forest(NamedTuple):
@@ -69,7 +69,7 @@ def draw(n_draws, law, rng, forest, asked, work):
         for t in range(1, n_copies):
             work.present[t] = rng.random() < (q if law != UNIFORM else forest.chances[t])
         up_sweep(forest, work)
-        asked.q[d] = q if law == EFFICIENT else 1.0
+        asked.q[d] = q if law == SHAPLEY else 1.0
         down_sweep(d, forest, asked, work)
 
 

@@ -72,6 +72,8 @@ def convolve_game(game: Game, *, tolerance: float = TOLERANCE, progress: Progres
         raise InputError(f"convolution cannot be used: {reason}")
     if not tolerance > 0:
         raise InputError(f"tolerance must be positive, got {tolerance}")
+    if game.ball.n_variables == 1:
+        return EngineResult.zeros(0)
     tree = _Tree.of(game)
     tree.choose_steps(tolerance)
     progress = progress or Silent()

@@ -9,14 +9,15 @@ a time: a leaf's message is a handful of masses, and six products a cell are che
 
 Chances, by the law of coalitions:
 
-========== ===================================================================================================
-uniform    N/(1 + N), N = Π_children (1 + N(child)): every subtree counts the same
-shapley    q for all, the mean over q uniform on (0, 1)
-efficient  the same, weighted by q^(d - 1) for a copy after d steps, the chance that its parent is there: values
-           add up to what the tree adds, whatever the worth
-========== ===================================================================================================
+======= ======================================================================================================
+uniform N/(1 + N), N = Π_children (1 + N(child)): every subtree counts the same
+shapley q for all; the mean over q uniform on (0, 1), weighted by q^(d - 1) for a copy after d steps: the chance
+        that its parent is there
+======= ======================================================================================================
 
-The last one follows from d/dq E_q[worth] = Σ_a P_q(parent of a is there) · E_q[contribution of a | a is there].
+Under the second law values add up to what the tree adds, whatever the worth: they are Shapley's in the game whose
+players are the copies and in which a set of copies is worth what its part around the target is worth. That follows
+from d/dq E_q[worth] = Σ_a P_q(parent of a is there) · E_q[contribution of a | a is there].
 """
 
 from dataclasses import dataclass
@@ -25,14 +26,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.arrays import Floats, Ints
-from ...errors import InputError
+from ...errors import InputError, TooLargeError
+from ..game.walk_game import LAWS
 from ..game.walk_tree import WalkTree
 from ..game.worth import Worth, worth_of
 from . import _walk_kernels as kernels
 from .derivatives import compose, message_derivatives, worth_derivatives
 from .grids import POINTS, SHARE_ERROR
 
-LAWS = ("uniform", "shapley", "efficient")
 # Wanted bound on the error of every copy's value, in the unit of the worth.
 TOLERANCE = 1e-6
 # Grid steps stay between these: the upper one keeps a worth's shape visible, the lower one memory in bounds.
@@ -43,6 +44,8 @@ _DEVIATIONS, _LARGEST = 8.0, 4.0
 _SPREADING = 12
 # Potentials that span more nats would underflow.
 _MAX_RANGE = 250.0
+# Cells of the partial sums at one copy (512 MiB).
+_MAX_CELLS = 2**26
 # Means over q: intervals of the Clenshaw-Curtis rule to begin and to end with, and the wanted error.
 _INTERVALS = (8, 64)
 _QUADRATURE = 1e-5
@@ -82,7 +85,7 @@ def convolve_walks(
     Parameters
     ----------
     law
-        "uniform", "shapley" or "efficient", see above.
+        "uniform" or "shapley", see above.
     tolerance
         Wanted bound on the error of every copy's value.
 
@@ -102,7 +105,7 @@ def convolve_walks(
         log_n = tree.log_subtrees
         play = engine.play(np.exp(-np.logaddexp(0.0, -log_n)))
         return _copy_values(play.values, play.probabilistic, play.bound, np.zeros(tree.n_copies), 1, play)
-    return _mean_over_q(engine, np.maximum(tree.depths - 1, 0) if law == "efficient" else 0 * tree.depths)
+    return _mean_over_q(engine, np.maximum(tree.depths - 1, 0))
 
 
 def why_not(tree: WalkTree) -> str:
@@ -247,6 +250,9 @@ class _Engine:
         n_messages = self.n_messages[first:last].astype(np.int64)
         half = np.ceil(reach / h).astype(np.int64) + 1 + kernels.MARGIN * np.minimum(n_messages, _SPREADING)
         half[n_messages == 0] = 0
+        n_rows = np.diff(tree.children)[first:last]
+        if (n_rows * (2 * half + 1)).max(initial=0) > _MAX_CELLS:
+            raise TooLargeError("too many different messages meet at one variable")
         starts = np.append(0, np.cumsum(2 * half + 1))
         offsets = np.zeros(last - first, dtype=np.int64)
         return rows, kernels.Laws(first, h, half, offsets, starts, np.zeros(int(starts[-1])))

@@ -11,20 +11,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._base.arrays import Floats, Ints
+from ..._base.interrupts import deferred_interrupt
+from ..._base.progress import Progress, Silent
 from ..._base.seeding import RandomState, generator
 from ...errors import InputError
 from ...mrf.field import MarkovRandomField
 from ..game.beliefs import PRICED_AT_ONCE, Beliefs
+from ..game.walk_game import LAWS
 from ..game.walk_tree import WalkTree
-from ..game.worth import Worth, price
+from ..game.worth import Worth, meets_zero, price
 from . import _walk_sampling_kernels as kernels
-from .walk_convolution import LAWS
 
 # Draws between two looks at the standard errors.
 _BLOCK = 64
 # Standard error wanted of the five largest values, as a share of the largest.
 _GOAL, _TOP = 0.01, 5
-_MAX_DRAWS = 20_000
+_MIN_DRAWS, _MAX_DRAWS = 256, 20_000
+# Copies times squared state counts times draws that take a second or two.
+_MAX_WORK = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,8 @@ class SampledValues:
     n_draws: int
     worth_min: float
     worth_max: float
+    meets_zero: bool  # whether the logarithm of an exact zero was replaced
+    partial: bool = False  # stopped early
 
 
 def sample_walks(
@@ -48,17 +54,23 @@ def sample_walks(
     *,
     law: str = "uniform",
     max_draws: int | None = None,
+    std_error_goal: float | None = None,
     random_state: RandomState = None,
+    progress: Progress | None = None,
 ) -> SampledValues:
     """Values of all variables that have a copy.
 
     Parameters
     ----------
     law
-        "uniform", "shapley" or "efficient", see walk_convolution.py.
+        "uniform" or "shapley", see walk_convolution.py.
     max_draws
-        Draws to make; default: until the five largest values have a standard error of 1 % of the largest, at
-        most 20,000.
+        Draws to make at most; default: as many as take a second or two.
+    std_error_goal
+        Standard error of the five largest values at which to stop, in the unit of the worth; default: 1 % of the
+        largest, or never where `max_draws` is given.
+    progress
+        Told how many draws are made. Ctrl-C gives what there is by then, marked ``partial``.
 
     Raises
     ------
@@ -73,15 +85,25 @@ def sample_walks(
     players, forest = _pack(tree)
     tally = Tally.empty(len(players))
     asked, work = _room(tree, forest)
-    most = max_draws or _MAX_DRAWS
-    while tally.n_draws < most:
-        until = min(tally.n_draws + _BLOCK, most)
-        while tally.n_draws < until:
-            block = min(len(asked.q), until - tally.n_draws)
-            kernels.draw(block, LAWS.index(law), rng, forest, asked, work)
-            tally.add(block, worth, direction, forest, asked)
-        if max_draws is None and _is_sure(tally):
-            break
+    progress = progress or Silent()
+    most = max_draws or _affordable(forest)
+    progress.begin("drawing coalitions", most)
+    stopped = False
+    try:
+        with deferred_interrupt() as pressed:
+            while tally.n_draws < most and not stopped:
+                block = min(len(asked.q), most - tally.n_draws)
+                kernels.draw(block, LAWS.index(law), rng, forest, asked, work)
+                tally.add(block, worth, direction, forest, asked)
+                progress.advance(block)
+                stopped = pressed() and tally.n_draws > 1
+                if _looks(tally.n_draws, block) and _is_sure(tally, std_error_goal, max_draws):
+                    break
+    except KeyboardInterrupt:
+        if tally.n_draws < 2:
+            raise
+        stopped = True
+    progress.end()
     done = tally.n_draws
     return SampledValues(
         players,
@@ -91,6 +113,8 @@ def sample_walks(
         tally.sums[:, 2] / done,
         done,
         *tally.extremes,
+        meets_zero=tally.meets_zero,
+        partial=stopped,
     )
 
 
@@ -102,6 +126,7 @@ class Tally:
     squares: Floats  # [n] of a draw's value
     n_draws: int = 0
     extremes: tuple[float, float] = (np.inf, -np.inf)  # smallest and largest worth seen
+    meets_zero: bool = False
 
     @classmethod
     def empty(cls, n: int) -> "Tally":
@@ -115,6 +140,7 @@ class Tally:
             for found in (asked.whole, asked.flattened, asked.without)
         )
         worths = price(worth, whole)
+        self.meets_zero |= meets_zero(worth, whole) or meets_zero(worth, without)
         low, high = self.extremes
         self.extremes = float(worths.min(initial=low)), float(worths.max(initial=high))
         weights = (asked.q[:n, None] ** (forest.depths[1:] - 1.0)).ravel()
@@ -144,10 +170,24 @@ class Tally:
         return errors
 
 
-def _is_sure(tally: Tally) -> bool:
+def _affordable(forest: kernels.Forest) -> int:
+    """Draws that take a second or two."""
+    n_copies, n_states = forest.own.shape
+    return int(np.clip(_MAX_WORK // (n_copies * n_states**2), _MIN_DRAWS, _MAX_DRAWS))
+
+
+def _looks(n_draws: int, block: int) -> bool:
+    """Whether standard errors are looked at after these draws; never at once, for rare large ones come late."""
+    return n_draws >= _MIN_DRAWS and n_draws // _BLOCK > (n_draws - block) // _BLOCK
+
+
+def _is_sure(tally: Tally, goal: float | None, max_draws: int | None) -> bool:
+    if goal is None and max_draws is not None:
+        return False
     sizes = np.abs(tally.sums[:, 0]) / tally.n_draws
     top = np.argsort(-sizes)[:_TOP]
-    return bool((tally.std_errors()[top] <= _GOAL * sizes.max(initial=0.0)).all())
+    wanted = _GOAL * sizes.max(initial=0.0) if goal is None else goal
+    return bool((tally.std_errors()[top] <= wanted).all())
 
 
 def _pack(tree: WalkTree) -> tuple[Ints, kernels.Forest]:

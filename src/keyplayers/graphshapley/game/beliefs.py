@@ -119,6 +119,8 @@ class Beliefs:
         return np.where(np.isfinite(ratios), ratios, self.log(state) - self.log(rival))
 
     def _log_odds(self, state: int) -> Floats:
+        if self.n_states == 1:
+            return np.zeros(len(self))  # what is certain anyway has no odds
         others = [self._numbers[:, x] for x in range(self.n_states) if x != state]
         own = self._numbers[:, state]
         odds: Floats = own - _log_sum(others) if self._in_logs else np.log(own / _sum(others))

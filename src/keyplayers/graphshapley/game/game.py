@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.arrays import Floats, Ints
-from ..._base.names import Names
-from ...errors import InputError
+from ..._base.arrays import Bools, Floats, Ints
 from ...mrf.balls import Ball
 from .worth import Worth
 
@@ -33,6 +31,23 @@ class CoalitionTable:
     edges: Ints  # rows of `ball.field.edges`
     worths: Floats  # [M] in the unit of the worth
     directions: Floats  # [M] in the unit of the direction
+
+
+@dataclass(frozen=True, eq=False)
+class WalkTable:
+    """All coalitions of a walk game, one by one."""
+
+    walks: tuple[tuple[Hashable, ...], ...]  # [T] names from the target on
+    present: Bools  # [M, T]
+    worths: Floats  # [M]
+
+    def coalitions(self) -> list[tuple[tuple[tuple[Hashable, ...], ...], float]]:
+        """Each coalition as the walks that it holds, and its worth; best first."""
+        found = []
+        for m in np.argsort(-self.worths, kind="stable").tolist():
+            held = np.flatnonzero(self.present[m, 1:]) + 1
+            found.append((tuple(self.walks[copy] for copy in held.tolist()), float(self.worths[m])))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,87 +81,3 @@ class EngineResult:
         """How far the worth varies over the coalitions; 0 where there are none."""
         spread = self.worth_max - self.worth_min
         return float(spread) if np.isfinite(spread) else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Inference:
-    """How the belief that is explained was inferred."""
-
-    schedule: str
-    converged: bool
-    exact: bool
-    sweeps: int
-    exact_belief: Floats | None = None  # [K] where the field has cycles and an exact check was cheap
-
-    def disagreement(self, belief: Floats) -> float | None:
-        """Largest difference of a probability from exact inference; None where that is not known."""
-        if self.exact:
-            return 0.0
-        return None if self.exact_belief is None else float(np.abs(self.exact_belief - belief).max())
-
-
-@dataclass(frozen=True, eq=False)
-class SubtreeGame:
-    """What GraphShapley knows beyond the values; arrays [n] follow `Explanation.players`."""
-
-    states: tuple[Hashable, ...]  # [K] of the target
-    belief: Floats  # [K] of the target in the whole field
-    log_belief: Floats  # [K] nats
-    worth: str  # name of the characteristic function
-    worth_states: tuple[Hashable, ...]  # the state it speaks of, both states of a contrast, or none
-    unit: str
-    probabilistic: Floats  # [n]
-    topological: Floats  # [n]
-    direction: Floats  # [n]
-    direction_unit: str  # "log-odds" or "probability"
-    direction_state: Hashable  # the target's most believed state
-    error_bounds: Floats  # [n]
-    distances: Ints  # [n] hops
-    paths: tuple[tuple[Hashable, ...], ...]  # [n] best path of each player, itself first, the target last
-    log10_player_coalitions: Floats  # [n] log10 of how many coalitions hold each player; NaN where unknown
-    engine: str  # "enumeration", "convolution" or "sampling"; "none" where the target is observed
-    engine_reason: str  # why this one
-    radius: int | None
-    ball: Ball | None  # None in an explanation read from a file
-    n_variables: int  # of the ball
-    n_edges: int
-    log10_coalitions: float | None  # exact, None where unknown
-    log10_coalition_bounds: tuple[float, float]
-    saturated: bool  # the worth hardly varies: see `worth="log_odds"`
-    meets_zero: bool  # the logarithm of an exact zero was replaced by -700
-    partial: bool  # stopped early
-    target_observed: bool
-    worth_alone: float  # of the target by itself
-    worth_ball: float | None  # of the whole ball; None where propagation on it does not converge
-    inference: Inference
-    groups: Ints  # [n] players of one number are equal: a symmetry of the ball exchanges them
-    n_dropped: int = 0  # variables of the ball left out because of `max_ball`
-    diagnostics: dict[str, Any] = field(default_factory=dict)  # what only this engine knows; JSON can hold it
-    table: CoalitionTable | None = None  # where it was asked for
-    field_names: Names | None = None  # of all variables; None in an explanation from a file or another process
-
-    def __getstate__(self) -> dict[str, Any]:
-        # millions of names would travel with every explanation that a worker sends back
-        return self.__dict__ | {"field_names": None}
-
-    def equal_to(self, i: int) -> Ints:
-        """Positions of all players that are equal to player i, itself among them."""
-        return np.flatnonzero(self.groups == self.groups[i])
-
-    def coalitions(self) -> list[tuple[tuple[tuple[Hashable, Hashable], ...], float]]:
-        """All coalitions as tuples of edges (pairs of names), each with its worth, best first.
-
-        Raises
-        ------
-        InputError
-            They were not kept: ask for them with ``GraphShapley(mrf, keep_coalitions=True)``.
-        """
-        if self.table is None or self.ball is None:
-            raise InputError("the coalitions were not kept: GraphShapley(mrf, keep_coalitions=True) keeps them")
-        names, edges, table = self.ball.field.names, self.ball.field.edges, self.table
-        found = []
-        for m in np.argsort(-table.worths, kind="stable").tolist():
-            rows = table.edges[table.offsets[m] : table.offsets[m + 1]]
-            pairs = tuple((names[int(a)], names[int(b)]) for a, b in edges[rows])
-            found.append((pairs, float(table.worths[m])))
-        return found

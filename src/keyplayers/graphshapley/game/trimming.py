@@ -19,11 +19,16 @@ class Cut:
     share_kept: float  # of the score by which variables were chosen
 
 
-def trim(around: Ball, max_variables: int) -> tuple[Ball, Cut | None]:
+def trim(around: Ball, max_variables: int, *, n_steps: int | None = None) -> tuple[Ball, Cut | None]:
     """The ball with at most `max_variables` of its variables, the target included; None where all fit.
 
     Kept are the variables with the largest score, with the way to the target: the product along the way of how
     much of a change each potential lets through at most, times how much the variable's own prior says.
+
+    Parameters
+    ----------
+    n_steps
+        Where walks are played, the steps of the longest: the product is then summed over all such ways.
 
     Raises
     ------
@@ -46,7 +51,9 @@ def trim(around: Ball, max_variables: int) -> tuple[Ball, Cut | None]:
         return around, None
     field = around.field
     reach, onto = _strongest_ways(field)
-    score = reach * (_told(field) + 1e-9)  # a variable without a prior may still pass on
+    if n_steps is not None:
+        reach = _reach_of_walks(field, n_steps)
+    score = reach * (_prior_strength(field) + 1e-9)  # a variable without a prior may still pass on
     kept = _best_with_ways(score, onto, max_variables)
     inner = ball(induce(field, np.flatnonzero(kept)), around.target, None)
     within = np.flatnonzero(kept)[inner.members]
@@ -58,7 +65,7 @@ def trim(around: Ball, max_variables: int) -> tuple[Ball, Cut | None]:
 def _strongest_ways(field: MarkovRandomField) -> tuple[Floats, Ints]:
     """[n] how much of a change gets from a variable to variable 0 at most; [n] the next variable on that way."""
     slots = field.slots
-    passes = np.tanh(_cross_ratios(field) / 4.0)[slots.tables >> 1]
+    passes = np.tanh(cross_ratios(field) / 4.0)[slots.tables >> 1]
     reach = np.zeros(field.n_variables)
     onto = np.full(field.n_variables, -1)
     reach[0] = 1.0
@@ -77,7 +84,23 @@ def _strongest_ways(field: MarkovRandomField) -> tuple[Floats, Ints]:
     return reach, onto
 
 
-def _cross_ratios(field: MarkovRandomField) -> Floats:
+def _reach_of_walks(field: MarkovRandomField, n_steps: int) -> Floats:
+    """[n] the same added up over all walks from variable 0 that do not come back to it."""
+    slots = field.slots
+    passes = np.tanh(cross_ratios(field) / 4.0)[slots.tables >> 1]
+    senders = np.repeat(np.arange(field.n_variables), np.diff(slots.offsets))
+    at = np.zeros(field.n_variables)
+    at[0] = 1.0
+    reach = np.zeros(field.n_variables)
+    for _ in range(min(n_steps, field.n_variables)):
+        at = np.asarray(np.bincount(slots.neighbours, passes * at[senders], field.n_variables), dtype=np.float64)
+        at[0] = 0.0
+        reach += at
+    reach[0] = 1.0
+    return reach
+
+
+def cross_ratios(field: MarkovRandomField) -> Floats:
     """[P] largest log cross ratio ψ(x,y) ψ(x',y') / (ψ(x,y') ψ(x',y)) of each potential, at most 100."""
     found = np.zeros(len(field.potential_shapes))
     for p, (rows, columns) in enumerate(field.potential_shapes):
@@ -88,7 +111,7 @@ def _cross_ratios(field: MarkovRandomField) -> Floats:
     return np.minimum(found, 100.0)
 
 
-def _told(field: MarkovRandomField) -> Floats:
+def _prior_strength(field: MarkovRandomField) -> Floats:
     """[n] in 0 .. 1: how far each prior is from uniform."""
     logs = np.maximum(field.log_priors, -50.0)
     ranges = np.maximum.reduceat(logs, field.offsets[:-1]) - np.minimum.reduceat(logs, field.offsets[:-1])

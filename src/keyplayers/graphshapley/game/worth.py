@@ -76,7 +76,7 @@ def make_worth(
     Raises
     ------
     InputError
-        No worth is called so, or there is only one state to choose from.
+        No worth is called so, or the two states of a contrast are one.
     """
     if name not in worths.names():
         raise InputError(f"worth must be one of {', '.join(worths.names())}, got {name!r}")
@@ -88,8 +88,6 @@ def make_worth(
     kind = worths.KINDS[name]
     if not kind.n_states_named:
         return Worth(kind, Question(log_belief, -1, -1))
-    if name == "log_odds" and len(states) < 2:
-        raise InputError(f"the target has a single state ({states[0]!r}): there are no odds to speak of")
     return Worth(kind, Question(log_belief, most_believed(log_belief) if state is None else state, -1))
 
 
