@@ -226,6 +226,8 @@ def test_ctrl_c_gives_what_there_is(tmp_path):
     time.sleep(12)
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert "interrupted: the result is what was found until then" in err
     found = json.loads(out)
     assert found["partial"] is True
     assert 0 < found["n_evaluations"] < 2**32
