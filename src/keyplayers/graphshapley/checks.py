@@ -9,7 +9,7 @@ from .._base.arrays import Floats
 from ..errors import InputError
 from ..explanation import Explanation
 from .codec import from_dict
-from .game.game import SubtreeGame
+from .result import SubtreeGame
 
 # Probabilities are written with all their digits: their sum is 1 up to rounding.
 _SUM_TOLERANCE = 1e-6
