@@ -1,5 +1,6 @@
 """``keyplayers what-if``: what would be believed of the target if the evidence were otherwise?"""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,16 +12,15 @@ from .output import (
     TABLES,
     TOP,
     check_output,
-    emit,
     print_json,
     print_table,
+    printable,
     say,
     show_progress,
     write_columns,
 )
 
 if TYPE_CHECKING:
-    from .._base.progress import Progress
     from ..mrf.field import MarkovRandomField
     from ..mrf.inference.beliefs import BeliefState
 
@@ -72,17 +72,26 @@ def what_if(
     mrf = field.load(model)
     name = mrf.names.parse(target)
     with show_progress(quiet) as progress:
-        state = find_beliefs(mrf, beliefs, exact, inference, jobs, progress)
+        question = _Question(mrf, name, find_beliefs(mrf, beliefs, exact, inference, jobs, progress))
         if asked:
-            _answer(mrf, name, _changes(mrf, change, without, remove), state, as_json)
+            question.answer(_changes(mrf, change, without, remove), as_json)
             return
-        table = _table(mrf, name, None if radius < 0 else radius, connectors, state, progress)
+        from ..mrf.what_if import evidence_table
+
+        table = evidence_table(
+            mrf,
+            name,
+            radius=None if radius < 0 else radius,
+            connectors=connectors,
+            beliefs=question.state,
+            progress=progress,
+        )
     if output is not None:
         write_columns({**table, "name": [str(entry) for entry in table["name"]]}, output)
     if as_json:
-        print_json(_table_data(mrf, name, state, table))
+        print_json(question.table_data(table))
     elif output is None:
-        _print_table(mrf, name, state, table, top)
+        question.print_table(table, top)
         if len(table["name"]) > top and not quiet:
             say(f"{len(table['name']) - top:,} more; --top shows them")
 
@@ -103,69 +112,62 @@ def _changes(
     return changes
 
 
-def _answer(
-    mrf: "MarkovRandomField", target: Any, changes: dict[Any, Any], state: "BeliefState | None", as_json: bool
-) -> None:
-    from ..mrf.what_if import what_if as ask
+@dataclass(frozen=True)
+class _Question:
+    """A target, what is believed of it, and how answers are printed."""
 
-    answer = ask(mrf, target, changes, beliefs=state)
-    if as_json:
-        print_json({"schema": SCHEMA, "kind": "what_if", **answer.to_dict()})
-    else:
-        emit(answer.sentence)
+    mrf: "MarkovRandomField"
+    target: Any
+    state: "BeliefState"
 
+    def answer(self, changes: dict[Any, Any], as_json: bool) -> None:
+        """One question, as a sentence or as JSON."""
+        from ..mrf.what_if import what_if as ask
 
-def _table(
-    mrf: "MarkovRandomField",
-    target: Any,
-    radius: int | None,
-    connectors: bool,
-    state: "BeliefState | None",
-    progress: "Progress",
-) -> dict[str, list[Any]]:
-    from ..mrf.what_if import evidence_table
+        answer = ask(self.mrf, self.target, changes, beliefs=self.state)
+        if as_json:
+            print_json({"schema": SCHEMA, "kind": "what_if", **answer.to_dict()})
+        else:
+            typer.echo(printable(answer.sentence))
 
-    return evidence_table(mrf, target, radius=radius, connectors=connectors, beliefs=state, progress=progress)
+    def print_table(self, table: dict[str, list[Any]], top: int) -> None:
+        """What each piece of evidence does, row by row."""
+        believed, now = self._most_believed
+        typer.echo(f"The field believes that {printable(f'{self.target} is {believed}')} ({now:.3f}).")
+        if not table["name"]:
+            typer.echo("There is no evidence around it.")
+            return
+        columns = [
+            "variable", "hops", "evidence", "without evidence", "without it", "if it were", "then", "log-odds",
+        ]  # fmt: skip
+        keys = (
+            "name", "distance", "evidence", "without_evidence", "without", "otherwise_state", "otherwise", "shift",
+        )  # fmt: skip
+        rows = [
+            ["-" if table[key][i] is None else table[key][i] for key in keys] for i in range(len(table["name"]))
+        ]
+        print_table(f"P({self.target} is {believed}) if the evidence were otherwise", columns, rows[:top])
 
+    def table_data(self, table: dict[str, list[Any]]) -> dict[str, Any]:
+        """The JSON of the table."""
+        from .._base.names import name_to_json
 
-def _most_believed(mrf: "MarkovRandomField", target: Any, state: "BeliefState") -> tuple[Any, float]:
-    belief = state.belief(target)
-    best = int(belief.argmax())
-    return mrf.states(target)[best], float(belief[best])
+        believed, now = self._most_believed
+        rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+        for row in rows:
+            for key in ("name", "evidence", "otherwise_state"):
+                row[key] = None if row[key] is None else name_to_json(row[key])
+        return {
+            "schema": SCHEMA,
+            "kind": "what_if_table",
+            "target": name_to_json(self.target),
+            "state": name_to_json(believed),
+            "belief": now,
+            "variables": rows,
+        }
 
-
-def _print_table(
-    mrf: "MarkovRandomField", target: Any, state: "BeliefState", table: dict[str, list[Any]], top: int
-) -> None:
-    believed, now = _most_believed(mrf, target, state)
-    emit(f"The field believes that {target} is {believed} ({now:.3f}).")
-    if not table["name"]:
-        emit("There is no evidence around it.")
-        return
-    columns = ["variable", "hops", "evidence", "without evidence", "without it", "if it were", "then", "log-odds"]
-    keys = (
-        "name", "distance", "evidence", "without_evidence", "without", "otherwise_state", "otherwise", "shift",
-    )  # fmt: skip
-    rows = [["-" if table[key][i] is None else table[key][i] for key in keys] for i in range(len(table["name"]))]
-    print_table(f"P({target} is {believed}) if the evidence were otherwise", columns, rows[:top])
-
-
-def _table_data(
-    mrf: "MarkovRandomField", target: Any, state: "BeliefState", table: dict[str, list[Any]]
-) -> dict[str, Any]:
-    """The JSON of a table of what-ifs."""
-    from .._base.names import name_to_json
-
-    believed, now = _most_believed(mrf, target, state)
-    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    for row in rows:
-        for key in ("name", "evidence", "otherwise_state"):
-            row[key] = None if row[key] is None else name_to_json(row[key])
-    return {
-        "schema": SCHEMA,
-        "kind": "what_if_table",
-        "target": name_to_json(target),
-        "state": name_to_json(believed),
-        "belief": now,
-        "variables": rows,
-    }
+    @property
+    def _most_believed(self) -> tuple[Any, float]:
+        belief = self.state.belief(self.target)
+        best = int(belief.argmax())
+        return self.mrf.states(self.target)[best], float(belief[best])

@@ -148,7 +148,7 @@ class MarkovRandomField:
             source=source,
             target=target,
         )
-        return build_field(request)
+        return cls(*build_field(request))
 
     @property
     def n_variables(self) -> int:

@@ -1,13 +1,13 @@
 """From tables of edges, priors and potentials to the frozen arrays of a field."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._base.arrays import Floats, Ints
 from ..._base.names import Names, check_name, plain_name
 from ...errors import InputError
-from ..field import MarkovRandomField
 from .edges import EdgeTable, read_edges
 from .intake import edge_rows
 from .potentials import PotentialTable, homophily_table, read_potentials
@@ -18,7 +18,21 @@ from .request import FieldRequest, StatesLike
 _DEFAULT_N_STATES = 2
 
 
-def build_field(request: FieldRequest) -> MarkovRandomField:
+class FieldParts(NamedTuple):
+    """The arrays of a `MarkovRandomField`, under the same names."""
+
+    names: Names
+    n_states: Ints
+    log_priors: Floats
+    edges: Ints
+    potential_index: Ints
+    potential_shapes: Ints
+    log_potentials: Floats
+    state_names: Mapping[int, tuple[Hashable, ...]] | tuple[Hashable, ...] | None
+    notes: tuple[str, ...]
+
+
+def build_field(request: FieldRequest) -> FieldParts:
     """See `MarkovRandomField.from_edges`."""
     priors = _priors(request)
     rows = edge_rows(request)
@@ -29,7 +43,7 @@ def build_field(request: FieldRequest) -> MarkovRandomField:
     n_states, potentials = _potentials(request, table, priors)
     _check_shapes(table, potentials, n_states)
     ends, potentials = _join_duplicates(table, potentials, request.duplicates)
-    return MarkovRandomField(
+    return FieldParts(
         names=table.names,
         n_states=n_states,
         log_priors=_fill_priors(table, priors, n_states, request.missing_priors),
