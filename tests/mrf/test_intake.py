@@ -1,5 +1,7 @@
 """Whatever people bring as edges is read right, or refused in one sentence."""
 
+import warnings
+
 import igraph
 import networkx as nx
 import numpy as np
@@ -13,6 +15,9 @@ import keyplayers as kp
 from keyplayers.mrf.build.columns import find_edge_columns, find_name_column
 
 CHAIN = np.array([[0, 1], [1, 2], [2, 3]])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", PendingDeprecationWarning)  # people still bring them
+    MATRIX = np.asmatrix(CHAIN)
 
 
 def field(edges, **options):
@@ -61,7 +66,7 @@ class Stream:
         CHAIN.T,
         Tensor(CHAIN),
         Tensor(CHAIN.T),
-        np.asmatrix(CHAIN),
+        MATRIX,
         CHAIN.astype(object),
         sparse.coo_array((np.ones(3), (CHAIN[:, 0], CHAIN[:, 1])), shape=(4, 4)),
         sparse.csr_matrix((np.ones(6), (CHAIN.ravel("F"), CHAIN[:, ::-1].ravel("F"))), shape=(4, 4)),
