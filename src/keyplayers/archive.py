@@ -146,7 +146,8 @@ def explanation_from_dict(data: Any) -> Explanation[Any]:
 def _check(found: Explanation[Any]) -> None:
     """What holds for the explanations of every method."""
     for player in (found.target, *found.players):
-        check_name(player, "a player or the target")
+        if player is not None:  # a column of a table may be called so
+            check_name(player, "a player or the target")
     if len(set(found.players)) < len(found.players):
         raise InputError("players must be distinct")
     if (found.std_errors < 0).any():
