@@ -92,9 +92,10 @@ def test_shapley_law_shares_out_what_the_tree_adds(messages):
         assert sum(parts[0] for parts in values.values()) == pytest.approx(whole - alone, abs=1e-12)
 
 
-def test_weights_of_a_law_add_up_to_one():
+def test_weights_of_the_shapley_law_add_up_to_the_chance_that_the_way_is_there():
+    """The d - 1 copies on the way are present with probability q each, q uniform: the integral of q^(d - 1) is 1/d."""
     tree = walks.walk_tree(*TRIANGLE, 0, 2)
     for walk in ((0, 1), (0, 1, 2)):
         holding = [present for present in walks.subtrees_at(tree) if walk in present]
         weights = [walks.law_of("shapley", tree, len(walk) - 1, present) for present in holding]
-        assert sum(weights) == pytest.approx(1.0)
+        assert sum(weights) == pytest.approx(1 / (len(walk) - 1))
