@@ -93,7 +93,7 @@ def test_shapley_law_shares_out_what_the_tree_adds(messages):
 
 
 def test_weights_of_the_shapley_law_add_up_to_the_chance_that_the_way_is_there():
-    """The d - 1 copies on the way are present with probability q each, q uniform: the integral of q^(d - 1) is 1/d."""
+    """The d - 1 copies on the way are present with probability q each, q uniform: q^(d - 1) integrates to 1/d."""
     tree = walks.walk_tree(*TRIANGLE, 0, 2)
     for walk in ((0, 1), (0, 1, 2)):
         holding = [present for present in walks.subtrees_at(tree) if walk in present]
