@@ -87,6 +87,14 @@ def cyclic(n=13, m=20):
     return tree + sorted(spare, key=lambda _: draw.random())[: m - len(tree)]
 
 
+def literal_game():
+    """Settings for the game over subtrees, the only one that old sources play."""
+    import keyplayers as kp
+
+    known = "coalitions" in inspect.signature(kp.GraphShapley).parameters
+    return {"worth": "symmetric_kl"} | ({"coalitions": "subtrees"} if known else {})
+
+
 def explaining(edges, n_states, **asked):
     """A call of ``explain`` for variable 0, after inference."""
     import numpy as np
@@ -96,9 +104,7 @@ def explaining(edges, n_states, **asked):
     edges = np.array(edges)
     priors = np.random.default_rng(edges.max()).random((edges.max() + 1, n_states)) + 0.1
     mrf = kp.MarkovRandomField.from_edges(edges, priors, homophily=0.8)
-    if "coalitions" in inspect.signature(kp.GraphShapley).parameters:  # the one game that old sources play
-        asked |= {"coalitions": "subtrees"}
-    asked = {"worth": "symmetric_kl"} | asked
+    asked = literal_game() | asked
     explainer = kp.GraphShapley(mrf, beliefs=kp.belief_propagation(mrf), **asked)
 
     def run():
@@ -165,8 +171,7 @@ def batch():
     degrees = np.bincount(edges.ravel(), minlength=mrf.n_variables)
     targets = np.flatnonzero((degrees > 0) & (degrees <= 4))[:2_000].tolist()
     asked = {"radius": 1, "worth": "log_odds", "method": "enumeration"}
-    if "coalitions" in inspect.signature(kp.GraphShapley).parameters:
-        asked |= {"coalitions": "subtrees"}
+    asked = literal_game() | asked
     explainer = kp.GraphShapley(mrf, **asked)
 
     def run():
