@@ -59,7 +59,9 @@ _HOMES = {
     "what_ifs": ".mrf.what_if",
     "McXai": ".mcxai.explainer",
     "FeatureSpace": ".spaces.protocol",
+    "Sparse": ".spaces.sparse",
     "Tabular": ".spaces.tabular",
+    "Text": ".spaces.text",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
@@ -113,4 +115,6 @@ if TYPE_CHECKING:
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
     from .spaces.protocol import FeatureSpace as FeatureSpace
+    from .spaces.sparse import Sparse as Sparse
     from .spaces.tabular import Tabular as Tabular
+    from .spaces.text import Text as Text

@@ -14,6 +14,8 @@ EXTRAS = {
     "polars": "polars",
     "torch": "torch",
     "onnxruntime": "onnx",
+    "PIL": "images",
+    "skimage": "images",
 }
 
 

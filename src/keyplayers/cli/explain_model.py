@@ -16,6 +16,7 @@ from .output import (
     TABLES,
     TOP,
     check_output,
+    emit,
     print_table,
     show_progress,
     tell_explanation,
@@ -276,9 +277,11 @@ def _choose(table: Any, rows: str) -> Any:
 
 
 def print_features(found: "Explanation[GameTrees]", top: int) -> None:
-    """The most important players as a table."""
-    from ..mcxai.present import table
+    """The instance as its space shows it, and the most important players as a table."""
+    from ..mcxai.present import picture, table
 
+    for line in picture(found.structure):
+        emit(line)
     if len(found):
         print_table(*table(found, top))
 

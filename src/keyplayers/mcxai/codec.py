@@ -12,6 +12,7 @@ from .._base.names import name_from_json, name_to_json
 from .._version import __version__
 from ..errors import InputError
 from ..explanation import Explanation, structure_columns, structure_to_dict
+from ..spaces.views import view_from_json, view_to_json
 from .result import Alternative, GameResult, GameTrees, Kind, PairChanges, Players
 from .tree.tree import SearchTree
 
@@ -146,6 +147,7 @@ def _to_dict(structure: GameTrees, explanation: Explanation[Any]) -> dict[str, A
         "unit": explanation.unit,
         "sentence": explanation.sentence,
         "players": _write_players(structure, explanation),
+        "view": None if structure.view is None else view_to_json(structure.view),
         "alternatives": [_write_alternative(each) for each in structure.alternatives],
         "games": [write_record(game) for game in structure.games],
         "settings": dict(explanation.settings),
@@ -216,6 +218,7 @@ def explanation_from_dict(data: Mapping[str, Any]) -> Explanation[GameTrees]:
         display_values={name: (row["instance"], row["masked"]) for name, row in zip(names, players, strict=True)},
         partial=data.get("partial", False),
         alternatives=tuple(_read_alternative(each) for each in data.get("alternatives", ())),
+        view=view_from_json(data["view"]) if data.get("view") else None,
     )
     return Explanation(
         kind="mcxai",

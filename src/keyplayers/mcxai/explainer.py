@@ -28,6 +28,7 @@ from ..explanation import Explanation
 from ..models.decisions import Prediction
 from ..models.outputs import OUTPUTS, Output
 from ..models.predictor import Predictor
+from ..spaces.natural import natural_space
 from ..spaces.protocol import FeatureSpace, MaskedInstance, Neighbours
 from ..spaces.tabular import Tabular
 from .budget import Budget
@@ -82,7 +83,8 @@ class McXai(Settings):
     predict
         A function of a batch of rows, or an estimator.
     space
-        How an instance falls into players; default `Tabular` with the `baseline` and `background` given here.
+        How an instance falls into players. Default: `Text` for a text, `Sparse` for a sparse row, else `Tabular`
+        with the `baseline` and `background` given here.
     baseline, background
         What masking puts in, for tables; see `Tabular`. Not together with `space`.
     depth
@@ -237,7 +239,7 @@ class McXai(Settings):
         UnknownNameError
             There is no such class.
         """
-        space: Any = self._feature_space()
+        space: Any = self._space_of(instance)
         call = _Call(
             target=target,
             random_state=random_state,
@@ -333,6 +335,19 @@ class McXai(Settings):
 
     def _feature_space(self) -> FeatureSpace:
         return self._table if self.space is None else self.space
+
+    def _space_of(self, instance: Any) -> FeatureSpace:
+        """The space given; without one that which the instance asks for by what it is."""
+        natural = None if self.space is not None else natural_space(instance)
+        if natural is None:
+            return self._feature_space()
+        if self.baseline is not None or self.background is not None:
+            kind = type(natural).__name__
+            raise InputError(
+                f"baseline and background are for tables; {kind} says by itself what masking puts in: give "
+                f"space={kind}(...)"
+            )
+        return natural
 
     def _predictor(self) -> Predictor:
         return Predictor(self.predict, self.output, self.class_names, self.multilabel, threshold=self.threshold)

@@ -25,10 +25,13 @@ class Table(NamedTuple):
 def sentence(structure: GameTrees) -> str:
     """The explanation in one plain sentence."""
     main = structure.main
-    says = f"The model says {structure.predicted!r} of this instance"
+    view = structure.view
+    says = f"The model says {structure.predicted!r} of this {view.noun if view else 'instance'}"
     p = f"P({structure.target!r}) = {structure.p_target:.3f}"
     stopped = " The search was stopped early." if structure.partial else ""
     if not main.players:
+        if view:
+            return f"{says} ({p}); there is nothing in it to mask."
         return f"{says} ({p}); masking would change nothing: every player already has its masked value."
     if not main.flipped:
         return f"{says} ({p}); {_unflipped(structure)}.{stopped}"
@@ -56,7 +59,7 @@ def _flipped(structure: GameTrees) -> str:
         verb = f"{'stand' if several else 'stands'} in the way of {structure.target!r}"
     unsure = "" if main.minimal else "; the rows or seconds allowed did not tell whether all of them are needed"
     return (
-        f"{listing(main.best_set, structure)} {verb}: with {'them' if several else 'it'} masked it says "
+        f"{listing(main.best_set, structure)} {verb}: {_gone(structure, 'them' if several else 'it')} says "
         f"{main.new_class!r} (P({structure.target!r}) = {main.p_best:.3f}){unsure}"
     )
 
@@ -68,20 +71,35 @@ def _opposed(structure: GameTrees) -> str:
         return ""
     several, target = len(after.best_set) > 1, structure.target
     back = "turns it back to" if after.flipped else "brings it nearest to"
+    act = "removing" if structure.view and structure.view.removes else "masking"
     return (
-        f". Against {target!r} {'speak' if several else 'speaks'} {listing(after.best_set, structure)}: masking "
+        f". Against {target!r} {'speak' if several else 'speaks'} {listing(after.best_set, structure)}: {act} "
         f"{'them' if several else 'it'} as well {back} {target!r} ({after.p_best:.3f})"
     )
 
 
+def _gone(structure: GameTrees, them: str) -> str:
+    """Without whom something else is said."""
+    if structure.view and structure.view.removes:
+        return f"without {them} the model"
+    return f"with {them} masked it"
+
+
 def listing(players: Sequence[Hashable], structure: GameTrees) -> str:
     """Players as a sentence names them, with what stood there and what was put in: a (1 -> 0) and b (2 -> 0)."""
-    words = [f"{player}{_masked(structure, player)}" for player in players[:N_NAMED]]
+    words = [_named(structure, player) for player in players[:N_NAMED]]
     if len(players) > N_NAMED:
         words.append(f"{len(players) - N_NAMED} more")
     if len(words) < 2:
         return "".join(words)
     return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def _named(structure: GameTrees, player: Hashable) -> str:
+    """A player as its view names it; without one with what stood there and what was put in."""
+    if structure.view:
+        return structure.view.named(player)
+    return f"{player}{_masked(structure, player)}"
 
 
 def _masked(structure: GameTrees, player: Hashable) -> str:
@@ -91,6 +109,20 @@ def _masked(structure: GameTrees, player: Hashable) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def picture(structure: GameTrees) -> list[str]:
+    """Lines that show the instance with the players marked that carry the target and those that oppose it."""
+    if structure.view is None or not structure.main.players:
+        return []
+    carries, opposes = structure.view.legend
+    legend = []
+    if structure.main.kind == "misclassification":
+        legend = [f"{opposes} stands in the way of {structure.target!r}"]
+    elif structure.key_set:
+        legend = [f"{carries} carries {structure.target!r}"]
+        legend += [f"{opposes} speaks against it"] if structure.opposition else []
+    return [*structure.picture().split("\n"), *([f"({', '.join(legend)})"] if legend else [])]
 
 
 def table(explanation: Explanation[GameTrees], top: int) -> Table:

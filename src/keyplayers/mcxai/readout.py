@@ -211,4 +211,5 @@ def _structure(games: list[GameResult], cache: StateCache, bound: MaskedInstance
             for name, own, masked in zip(bound.names, bound.display_values, bound.display_masked, strict=True)
         },
         partial=told.partial,
+        view=getattr(bound, "view", None),
     )

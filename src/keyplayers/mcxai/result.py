@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from .._base.arrays import Floats, Ints
+from ..spaces.views import Mark, View
 from .tree.tree import SearchTree
 
 Players = tuple[Hashable, ...]
@@ -169,6 +170,7 @@ class GameTrees:
     partial: bool = False  # stopped by Ctrl-C or by a deadline
     # with baseline="nearest_unlike": the key sets towards each row that was tried, fewest changes first
     alternatives: tuple[Alternative, ...] = ()
+    view: View | None = None  # shows the instance, where its space gives one
 
     @property
     def games(self) -> tuple[GameResult, ...]:
@@ -255,6 +257,19 @@ class GameTrees:
     def relations(self) -> list[Relation]:
         """Pairs of players of the main game, the strongest relation first."""
         return self.main.relations()
+
+    def role(self, player: Hashable) -> Mark | None:
+        """What a player of the key set or the opposition does to the target, None for any other."""
+        if player in self.key_set and self.main.kind == "classification":
+            return "carries"
+        return "opposes" if player in self.opposition else None
+
+    def picture(self) -> str:
+        """The instance, players marked that carry the target and those that oppose it; "" without a view."""
+        if self.view is None:
+            return ""
+        marks = {player: mark for player in (*self.key_set, *self.opposition) if (mark := self.role(player))}
+        return "\n".join(self.view.picture(marks))
 
     def text(self, top: int = 3) -> str:
         """The readouts of both games in words: top players, sets, relations, best path."""

@@ -1,6 +1,6 @@
 """How a model is asked: what of it is called, what it gives, and how it decides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
@@ -34,8 +34,16 @@ def find_face(model: Any, output: Output) -> Face:
     if hasattr(model, "decision_function"):
         return _of_estimator(model, _scores(model), "logits")
     if callable(model):
-        return Face(model, output)
+        return Face(model, output, tuple(_classes_of_method(model)))
     return Face(model.predict, "label", tuple(fitted_classes(model)))
+
+
+def _classes_of_method(function: Any) -> list[Hashable]:
+    """Names of the classes where a function is an estimator's own ``predict_proba`` or the like, else none."""
+    owner = getattr(function, "__self__", None)
+    if getattr(function, "__name__", "") not in ("predict_proba", "predict_log_proba", "decision_function"):
+        return []
+    return [] if owner is None else fitted_classes(owner)
 
 
 def _check_classifier(model: Any) -> None:

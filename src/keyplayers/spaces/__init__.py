@@ -9,7 +9,11 @@ _HOMES = {
     "MaskedInstance": ".protocol",
     "Neighbours": ".protocol",
     "NeighbourSpace": ".protocol",
+    "Sparse": ".sparse",
     "Tabular": ".tabular.space",
+    "Text": ".text.space",
+    "VIEWS": ".views",
+    "View": ".views",
 }
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
@@ -19,4 +23,8 @@ if TYPE_CHECKING:
     from .protocol import MaskedInstance as MaskedInstance
     from .protocol import Neighbours as Neighbours
     from .protocol import NeighbourSpace as NeighbourSpace
+    from .sparse import Sparse as Sparse
     from .tabular.space import Tabular as Tabular
+    from .text.space import Text as Text
+    from .views import VIEWS as VIEWS
+    from .views import View as View

@@ -9,6 +9,10 @@ from .._base.arrays import Bools, Floats, Ints
 class MaskedInstance(Protocol):
     """One instance cut into n players, each of which can be masked.
 
+    An instance may also have a `view`, which shows it (see `views`), and a method ``split(players)``, which gives
+    the instance with the parts of these players as its players, or None where they have none: then a key set that
+    was found is sought again among its parts.
+
     Laws that every space keeps: masking nothing gives back the instance; a batch equals its rows one by one;
     neither the instance nor the background is written to; names are unique; every batch has the same type,
     columns and dtypes, whatever is masked.
