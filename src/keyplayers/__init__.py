@@ -26,6 +26,8 @@ _HOMES = {
     "ConvergenceWarning": ".errors",
     "PrecisionWarning": ".errors",
     "MarkovRandomField": ".mrf.field",
+    "Factor": ".mrf.build.factors",
+    "factors_of": ".mrf.factors",
     "Ball": ".mrf.balls",
     "ball": ".mrf.balls",
     "Explainer": ".explanation",
@@ -93,7 +95,9 @@ if TYPE_CHECKING:
     from .mcxai.explainer import McXai as McXai
     from .mrf.balls import Ball as Ball
     from .mrf.balls import ball as ball
+    from .mrf.build.factors import Factor as Factor
     from .mrf.criticality import criticality as criticality
+    from .mrf.factors import factors_of as factors_of
     from .mrf.field import MarkovRandomField as MarkovRandomField
     from .mrf.generators import chain_field as chain_field
     from .mrf.generators import grid_field as grid_field

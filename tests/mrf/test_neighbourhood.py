@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import combinations
 
 import networkx as nx
@@ -146,15 +147,15 @@ def test_a_lonely_target_has_no_coalitions():
 def test_hops_out_of_helpers_count_nothing():
     # x0, x1, x2 share a factor (helper f); x2 and y share another (helper g)
     mrf = from_edges([("x0", "f"), ("x1", "f"), ("x2", "f"), ("x2", "g"), ("y", "g")], homophily=0.8)
-    helpers = np.array([name in ("f", "g") for name in mrf.names])
-    found = ball(mrf, "x0", 1, auxiliary=helpers)
+    mrf = replace(mrf, auxiliary=np.array([name in ("f", "g") for name in mrf.names]))
+    found = ball(mrf, "x0", 1)
     assert dict(zip(found.field.names, found.distances.tolist(), strict=True)) == {
         "x0": 0,
         "f": 1,
         "x1": 1,
         "x2": 1,
     }
-    found = ball(mrf, "x0", 2, auxiliary=helpers)
+    found = ball(mrf, "x0", 2)
     assert dict(zip(found.field.names, found.distances.tolist(), strict=True))["y"] == 2
     assert found.is_tree
     assert found.log10_coalitions == pytest.approx(np.log10((1 + 2 * (1 + (1 + 2))) - 1))

@@ -20,6 +20,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
+    from ..mrf.field import MarkovRandomField
     from ..mrf.inference.beliefs import BeliefState
 
 # version of the JSON that this command prints
@@ -95,8 +96,10 @@ def beliefs(
 def summary(found: "BeliefState") -> list[str]:
     """The run in a few lines: the field, how its beliefs were found, how far to trust them."""
     mrf = found.mrf
+    n_factors = len(mrf.factors)
+    factors = f"{plural(n_factors, 'factor')} of three or more, " if n_factors else ""
     lines = [
-        f"{plural(mrf.n_variables, 'variable')} ({int(mrf.observed.sum()):,} observed), "
+        f"{plural(mrf.n_variables - n_factors, 'variable')} ({_n_observed(mrf):,} observed), {factors}"
         f"{plural(mrf.n_edges, 'edge')}, {plural(mrf.n_components, 'component')}"
     ]
     how = found.schedule + (f", damping {found.damping:g}" if found.damping else "")
@@ -111,15 +114,17 @@ def _ranking(found: "BeliefState", state: str | None) -> Any:
     import numpy as np
 
     from ..errors import InputError, UnknownNameError
+    from ..mrf.inference.beliefs import common_states
     from ..readers.evidence import parse_state
 
     mrf = found.mrf
     starts = mrf.offsets[:-1]
     if state is None:
         surest = np.maximum.reduceat(found.log_beliefs, starts) if mrf.n_variables else np.zeros(0)
-        return np.lexsort((-surest, mrf.observed))
+        ranked = np.lexsort((-surest, mrf.observed))
+        return ranked[mrf.real[ranked]]
     columns = np.full(mrf.n_variables, -1)
-    if not _same_states(found):
+    if common_states(mrf) is None:
         for i, name in enumerate(mrf.names):
             if state in map(str, mrf.states(name)):
                 columns[i] = mrf.state_index(name, parse_state(mrf, name, state))
@@ -128,16 +133,21 @@ def _ranking(found: "BeliefState", state: str | None) -> Any:
             columns[:] = mrf.state_index(mrf.names[0], parse_state(mrf, mrf.names[0], state))
         except UnknownNameError as error:
             raise InputError(str(error)) from None
+    columns[~mrf.real] = -1
     chosen = np.where(columns >= 0, found.log_beliefs[starts + np.maximum(columns, 0)], -np.inf)
-    return np.argsort(-chosen, kind="stable")
+    ranked = np.argsort(-chosen, kind="stable")
+    return ranked[mrf.real[ranked]]
 
 
 def _print_top(found: "BeliefState", top: int, state: str | None) -> None:
+    from ..mrf.inference.beliefs import common_states
+
     mrf = found.mrf
     order = _ranking(found, state)[:top]
     names = [mrf.names[int(i)] for i in order]
-    if _same_states(found):
-        columns = ["variable", *(str(given) for given in mrf.states_at(0))]
+    common = common_states(mrf)
+    if common is not None:
+        columns = ["variable", *map(str, common)]
         rows = [[name, *found.belief(name).tolist()] for name in names]
     else:
         columns = ["variable", "most likely", "probability"]
@@ -145,23 +155,30 @@ def _print_top(found: "BeliefState", top: int, state: str | None) -> None:
         for name in names:
             belief = found.belief(name)
             rows.append([name, mrf.states(name)[int(belief.argmax())], float(belief.max())])
-    shown = "" if len(order) == mrf.n_variables else f" (top {len(order)} of {mrf.n_variables:,})"
+    n_variables = int(mrf.real.sum())
+    shown = "" if len(order) == n_variables else f" (top {len(order)} of {n_variables:,})"
     print_table(("Max-marginals" if found.max_product else "Beliefs") + shown, columns, rows)
 
 
 def _as_data(found: "BeliefState", top: int | None, state: str | None) -> dict[str, Any]:
     """The JSON of a run."""
+    import numpy as np
+
     from .._base.names import name_to_json
+    from ..mrf.inference.beliefs import common_states
 
     mrf = found.mrf
-    order = range(mrf.n_variables) if top is None and state is None else _ranking(found, state)[:top]
+    listed = np.flatnonzero(mrf.real)
+    order = listed if top is None and state is None else _ranking(found, state)[:top]
+    common = common_states(mrf)
     return {
         "schema": SCHEMA,
         "kind": "beliefs",
-        "n_variables": mrf.n_variables,
+        "n_variables": len(listed),
+        "n_factors": len(mrf.factors),
         "n_edges": mrf.n_edges,
         "n_components": mrf.n_components,
-        "n_observed": int(mrf.observed.sum()),
+        "n_observed": _n_observed(mrf),
         "inference": {
             "schedule": found.schedule,
             "damping": found.damping,
@@ -174,22 +191,20 @@ def _as_data(found: "BeliefState", top: int | None, state: str | None) -> dict[s
             "caveat": found.caveat,
         },
         "log_partition": found.log_partition,
-        "states": [name_to_json(given) for given in mrf.states_at(0)] if _same_states(found) else None,
-        "beliefs": [_row(found, int(i)) for i in order],
+        "states": None if common is None else [name_to_json(given) for given in common],
+        "beliefs": [_row(found, int(i), common is None) for i in order],
     }
 
 
-def _row(found: "BeliefState", position: int) -> dict[str, Any]:
+def _n_observed(mrf: "MarkovRandomField") -> int:
+    return int((mrf.observed & mrf.real).sum())
+
+
+def _row(found: "BeliefState", position: int, own_states: bool) -> dict[str, Any]:
     from .._base.names import name_to_json
 
     name = found.mrf.names[position]
     row = {"name": name_to_json(name), "belief": found.belief(name).tolist()}
-    if not _same_states(found):
+    if own_states:
         row["states"] = [name_to_json(given) for given in found.mrf.states_at(position)]
     return row
-
-
-def _same_states(found: "BeliefState") -> bool:
-    """Whether all variables have the same states, so that beliefs are a table with one column per state."""
-    mrf = found.mrf
-    return mrf.uniform_n_states is not None and (mrf.state_names is None or isinstance(mrf.state_names, tuple))

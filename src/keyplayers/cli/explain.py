@@ -226,6 +226,8 @@ def ball(
     quiet: Quiet = False,
 ) -> None:
     """Measure the ball around a variable: how large is the question who made its belief?"""
+    import numpy as np
+
     from ..graphshapley.engines.registry import MAX_ENUMERATED
     from ..graphshapley.engines.search import count_coalitions
     from ..graphshapley.present import coalition_count
@@ -240,7 +242,8 @@ def ball(
     if fits and count:
         bounds = (math.log10(count),) * 2
     if output:
-        write_columns({"name": list(found.field.names), "distance": found.distances}, output)
+        columns = {"name": list(found.field.names), "distance": found.distances}
+        write_columns(columns | ({"factor": ~found.field.real} if found.n_factors else {}), output)
     if as_json:
         print_json(_ball_data(found, None if radius < 0 else radius, bounds))
         return
@@ -250,11 +253,12 @@ def ball(
         [[hops, n] for hops, n in enumerate(found.n_variables_at)],
     )
     if top:
-        rows = [[found.field.names[i], int(found.distances[i])] for i in range(min(top, found.n_variables))]
+        rows = [[found.field.names[i], int(found.distances[i])] for i in np.flatnonzero(found.field.real)[:top]]
         print_table("Nearest variables", ["variable", "hops"], rows)
     cycles = f"{found.n_cycles:,} independent cycle" + "s" * (found.n_cycles > 1)
     shape = "a tree" if found.is_tree else cycles
-    size = f"{plural(found.n_variables, 'variable')}, {plural(found.n_edges, 'edge')}"
+    size = f"{plural(found.n_variables - found.n_factors, 'variable')}, "
+    size += f"{plural(found.n_factors, 'factor')}, " * bool(found.n_factors) + plural(found.n_edges, "edge")
     emit(f"{size}, {shape}; {coalition_count(bounds)}")
     if not quiet:
         say(f"enumeration {'fits' if fits else 'does not fit'} (it takes up to {MAX_ENUMERATED:,} coalitions)")
@@ -270,7 +274,8 @@ def _ball_data(found: "Ball", radius: int | None, bounds: tuple[float, float]) -
         "kind": "ball",
         "target": name_to_json(found.target),
         "radius": radius,
-        "n_variables": found.n_variables,
+        "n_variables": found.n_variables - found.n_factors,
+        "n_factors": found.n_factors,
         "n_edges": found.n_edges,
         "n_cycles": found.n_cycles,
         "is_tree": found.is_tree,
@@ -280,6 +285,7 @@ def _ball_data(found: "Ball", radius: int | None, bounds: tuple[float, float]) -
         "n_variables_at": found.n_variables_at,
         "variables": [
             {"name": name_to_json(name), "distance": int(distance)}
-            for name, distance in zip(found.field.names, found.distances, strict=True)
+            for name, distance, real in zip(found.field.names, found.distances, found.field.real, strict=True)
+            if real
         ],
     }

@@ -85,6 +85,7 @@ def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
         "ball": {
             "radius": game.radius,
             "n_variables": game.n_variables,
+            "n_factors": len(game.factors),
             "n_edges": game.n_edges,
             "n_dropped": game.n_dropped,
             "log10_coalitions": None if game.log10_coalitions is None else _number(game.log10_coalitions),
@@ -105,6 +106,10 @@ def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
         "n_evaluations": explanation.n_evaluations,
         "sentence": explanation.sentence,
         "players": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        "factors": [
+            {"name": name_to_json(name), "value": _number(value)}
+            for name, value in zip(game.factors, game.factor_values.tolist(), strict=True)
+        ],
         "diagnostics": game.diagnostics,
         "settings": dict(explanation.settings),
         "seed": explanation.settings.get("seed"),
@@ -169,6 +174,10 @@ def from_dict(data: Mapping[str, Any]) -> Explanation[SubtreeGame]:
         law=data.get("law", "uniform"),
         n_copies=data.get("n_copies"),
         coverage=data.get("coverage"),
+        factors=tuple(name_from_json(row["name"]) for row in data.get("factors", ())),
+        factor_values=np.array(
+            [np.nan if row["value"] is None else row["value"] for row in data.get("factors", ())], dtype=np.float64
+        ),
         diagnostics=data["diagnostics"],
     )
     return Explanation(

@@ -186,6 +186,8 @@ class GraphShapley(Settings):
         ------
         UnknownNameError
             No variable, or no state of it, is called so.
+        InputError
+            The target is a factor, not a variable.
         TooLargeError
             No engine can play a game of that size; the message says how large it is and what to change.
 
@@ -196,6 +198,8 @@ class GraphShapley(Settings):
         PrecisionWarning
             The worth is saturated, or exact inference believes something else than propagation.
         """
+        if not self.mrf.real[self.mrf.index(target)]:
+            raise InputError(f"{target!r} is a factor: beliefs of variables are explained, not of factors")
         progress = progress or Silent()
         around, n_dropped = self._ball(target)
         game = self._game(around, trimmed=n_dropped > 0)
@@ -229,7 +233,8 @@ class GraphShapley(Settings):
         """Steps of the longest walks; None where subtrees are played."""
         if self.coalitions == "subtrees":
             return None
-        return int(around.distances.max(initial=0)) if self.radius is None else self.radius
+        steps = int(around.distances.max(initial=0)) if self.radius is None else self.radius
+        return steps if self.mrf.auxiliary is None else 2 * steps  # a hop through a factor is two steps
 
     def _game(self, around: Ball, *, trimmed: bool) -> Game | WalkGame:
         target = around.target

@@ -116,8 +116,13 @@ def name_group(players: Sequence[Hashable], i: int, game: SubtreeGame) -> str:
     return f"{n_equal:,} equal {'neighbours' if game.distances[i] == 1 else 'players'} such as {players[i]}"
 
 
+def name_step(step: Hashable, game: SubtreeGame) -> str:
+    """A variable or a factor on the way."""
+    return f"factor {step}" if step in game.factors else str(step)
+
+
 def _player(players: Sequence[Hashable], i: int, game: SubtreeGame) -> str:
-    through = [str(step) for step in game.paths[i][1:-1]]
+    through = [name_step(step, game) for step in game.paths[i][1:-1]]
     return name_group(players, i, game) + (f", reached through {' and '.join(through)}" if through else "")
 
 
@@ -144,7 +149,7 @@ def player_table(found: Explanation[SubtreeGame], top: int) -> Table | None:
         numbers = [_certain(found.values[i], error), *[error] * unsure]
         numbers += [_certain(part[i], error) for part in (game.probabilistic, game.topological, game.direction)]
         role = {"for": "for", "against": "against", "connects": "(connects)"}[game.roles[i]]
-        path = " - ".join(str(step) for step in game.paths[i])
+        path = " - ".join(name_step(step, game) for step in game.paths[i])
         rows.append([name_group(found.players, i, game), role, *numbers, int(game.distances[i]), path])
     n_shown = sum(len(game.equal_to(i)) for i in shown)
     more = "" if n_shown == len(found) else f" (top {n_shown:,} of {len(found):,})"
@@ -164,12 +169,24 @@ def notes(found: Explanation[SubtreeGame]) -> list[str]:
     worth += "unknown" if game.worth_ball is None else _rounded(game.worth_ball)
     walks = "" if game.n_copies is None else f"{_plural(game.n_copies, 'walk')}, "
     dropped = f"; {game.n_dropped:,} more variables were dropped" if game.n_dropped else ""
-    size = f"{_plural(game.n_variables, 'variable')}, {_plural(game.n_edges, 'edge')}"
+    factors = f"{_plural(len(game.factors), 'factor')}, " if game.factors else ""
+    size = f"{_plural(game.n_variables, 'variable')}, {factors}{_plural(game.n_edges, 'edge')}"
     return [
         f"{ball}: {size}, {walks}{coalition_count(game.log10_coalition_bounds)}{dropped}",
         f"{game.engine}: {_plural(found.n_evaluations, 'evaluation')} ({game.engine_reason})",
         f"{game.worth}: {worth}" + ("; saturated" if game.saturated else ""),
         *_notes_on_walks(game),
+        *_notes_on_factors(game),
+    ]
+
+
+def _notes_on_factors(game: SubtreeGame) -> list[str]:
+    """What factors of three or more variables say by themselves, whoever else is there."""
+    if not game.factors or not np.isfinite(game.factor_values).all():
+        return []
+    total = _rounded(float(game.factor_values.sum()))
+    return [
+        f"{_plural(len(game.factors), 'factor')} of three or more variables: {total} by themselves, no players"
     ]
 
 

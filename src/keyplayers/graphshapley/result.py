@@ -61,7 +61,7 @@ class SubtreeGame:
     engine_reason: str  # why this one
     radius: int | None
     ball: Ball | None  # None in an explanation read from a file
-    n_variables: int  # of the ball
+    n_variables: int  # of the ball, auxiliary ones left out
     n_edges: int
     log10_coalitions: float | None  # exact, None where unknown
     log10_coalition_bounds: tuple[float, float]
@@ -81,6 +81,10 @@ class SubtreeGame:
     law: Literal["uniform", "shapley"] = "uniform"  # of coalitions
     n_copies: int | None = None  # walks that the game of walks is played with
     coverage: float | None = None  # sum of values / (worth_ball - worth_alone); None where that is 0 or unknown
+    factors: tuple[
+        Hashable, ...
+    ] = ()  # [F] of the ball, over three or more variables: no players, only on their way
+    factor_values: Floats = field(default_factory=lambda: np.zeros(0))  # [F] what each adds by itself
     field_names: Names | None = None  # of all variables; None in an explanation from a file or another process
 
     def __getstate__(self) -> dict[str, Any]:

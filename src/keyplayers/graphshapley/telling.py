@@ -52,7 +52,8 @@ def tell(
     around, result, worth = game.ball, played.result, game.worth
     names = list(around.field.names)
     ranks = result.values if order == "value" else np.abs(result.values)
-    by_rank = np.argsort(-ranks, kind="stable")
+    players_only = np.flatnonzero(around.is_player)
+    by_rank = players_only[np.argsort(-ranks[players_only], kind="stable")]
     structure = _structure(mrf, game, played, inference, by_rank, radius)
     players = tuple(names[1 + i] for i in by_rank)
     values = result.values[by_rank]
@@ -84,6 +85,7 @@ def _structure(
     around, worth, result = game.ball, game.worth, played.result
     states, names = mrf.states(around.target), list(around.field.names)
     walks = game if isinstance(game, WalkGame) else None
+    factors = np.flatnonzero(~around.is_player)
     facts = subtree_facts(game, result) if isinstance(game, Game) else walk_facts(game)
     alone = _worth_at(worth, facts.log_alone)
     whole = None if facts.log_ball is None else _worth_at(worth, facts.log_ball)
@@ -108,7 +110,7 @@ def _structure(
         engine_reason=played.reason,
         radius=radius,
         ball=around,
-        n_variables=around.n_variables,
+        n_variables=around.n_variables - around.n_factors,
         n_edges=around.n_edges,
         log10_coalitions=facts.log10_coalitions,
         log10_coalition_bounds=facts.log10_bounds,
@@ -129,6 +131,8 @@ def _structure(
         n_copies=facts.n_copies,
         coverage=_coverage(result.values, alone, whole),
         field_names=mrf.names,
+        factors=tuple(names[1 + i] for i in factors),
+        factor_values=result.values[factors],
     )
 
 

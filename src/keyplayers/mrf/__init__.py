@@ -6,6 +6,8 @@ from .._base.lazy import attach
 
 _HOMES = {
     "MarkovRandomField": ".field",
+    "Factor": ".build.factors",
+    "factors_of": ".factors",
     "Ball": ".balls",
     "ball": ".balls",
     "criticality": ".criticality",
@@ -35,7 +37,9 @@ __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
 if TYPE_CHECKING:
     from .balls import Ball as Ball
     from .balls import ball as ball
+    from .build.factors import Factor as Factor
     from .criticality import criticality as criticality
+    from .factors import factors_of as factors_of
     from .field import MarkovRandomField as MarkovRandomField
     from .generators import chain_field as chain_field
     from .generators import grid_field as grid_field

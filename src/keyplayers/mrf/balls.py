@@ -38,15 +38,26 @@ class Ball:
         """Name of the target."""
         return self.field.names[0]
 
+    @cached_property
+    def is_player(self) -> Bools:
+        """[n-1] which of the members but the target are players: all but auxiliary variables."""
+        players: Bools = self.field.real[1:]
+        return players
+
     @property
     def players(self) -> list[Hashable]:
-        """Names of all members but the target, in their order."""
-        return list(self.field.names)[1:]
+        """Names of all members but the target and auxiliary variables, in their order."""
+        return [name for name, plays in zip(self.field.names[1:], self.is_player, strict=True) if plays]
 
     @property
     def n_variables(self) -> int:
-        """Number of members n, the target included."""
+        """Number of members n, the target and auxiliary variables included."""
         return self.field.n_variables
+
+    @property
+    def n_factors(self) -> int:
+        """Number of members that are auxiliary variables."""
+        return self.n_variables - 1 - int(self.is_player.sum())
 
     @property
     def n_edges(self) -> int:
@@ -55,8 +66,8 @@ class Ball:
 
     @property
     def n_variables_at(self) -> list[int]:
-        """How many members are 0, 1, 2, ... hops from the target."""
-        counts: list[int] = np.bincount(self.distances).tolist()
+        """How many members are 0, 1, 2, ... hops from the target; auxiliary variables are not counted."""
+        counts: list[int] = np.bincount(self.distances[self.field.real]).tolist()
         return counts
 
     @property
@@ -121,18 +132,15 @@ class Ball:
         return counts
 
 
-def ball(
-    mrf: MarkovRandomField, target: Hashable, radius: int | None = 2, *, auxiliary: Bools | None = None
-) -> Ball:
+def ball(mrf: MarkovRandomField, target: Hashable, radius: int | None = 2) -> Ball:
     """The ball of `radius` hops around `target`, in time that depends on the ball only.
+
+    Hops that leave an auxiliary variable count 0, so that all variables of one factor are one hop apart.
 
     Parameters
     ----------
     radius
         Hops; None for the target's whole connected component.
-    auxiliary
-        [N] whether a variable is a helper of a higher-order factor: hops that leave one count 0, so that
-        all variables of one factor are one hop apart.
 
     Raises
     ------
@@ -145,7 +153,7 @@ def ball(
         radius = mrf.n_variables
     if isinstance(radius, bool) or not isinstance(radius, int | np.integer) or radius < 0:
         raise InputError(f"radius must be a number of hops (0, 1, 2, ...) or None for no limit, got {radius!r}")
-    members, distances, parents = _walk(mrf, mrf.index(target), int(radius), auxiliary)
+    members, distances, parents = _walk(mrf, mrf.index(target), int(radius), mrf.auxiliary)
     return Ball(induce(mrf, members), members, distances, parents, int(radius))
 
 
@@ -220,6 +228,7 @@ def induce(mrf: MarkovRandomField, members: Ints) -> MarkovRandomField:
         potential_shapes=mrf.potential_shapes[used],
         log_potentials=mrf.log_potentials[cells],
         state_names=state_names,
+        auxiliary=None if mrf.auxiliary is None else mrf.auxiliary[members],
     )
 
 

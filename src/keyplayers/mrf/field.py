@@ -1,6 +1,6 @@
 """`MarkovRandomField`: a pairwise field as frozen arrays, its checks and its evidence."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -13,6 +13,7 @@ from .._base.segments import offsets_of
 from ..errors import ContradictionError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from .build.factors import Factor
     from .build.request import EdgesLike, PotentialLike, PriorsLike, StatesLike
 
 # how many state names a representation or a message shows
@@ -49,6 +50,7 @@ class MarkovRandomField:
     log_potentials: Floats  # [sum of the tables' sizes] log ψ in nats, table after table, row-major
     state_names: Mapping[int, tuple[Hashable, ...]] | tuple[Hashable, ...] | None  # per variable | all | numbers
     notes: tuple[str, ...] = ()  # what was taken by guess when the field was built, a sentence each
+    auxiliary: Bools | None = None  # [N] which only stand for a factor of three or more variables; None: none does
 
     def __post_init__(self) -> None:
         for array in (self.n_states, self.log_priors, self.edges, self.potential_index):
@@ -150,10 +152,78 @@ class MarkovRandomField:
         )
         return cls(*build_field(request))
 
+    @classmethod
+    def from_factors(
+        cls,
+        factors: "Iterable[Factor | tuple[Any, ...]]",
+        *,
+        variables: "Sequence[Hashable] | Mapping[Hashable, int] | None" = None,
+        states: "StatesLike | None" = None,
+    ) -> "MarkovRandomField":
+        """A field that is the product of factors over any number of variables.
+
+        A factor of three or more variables becomes an auxiliary variable (`factors` names them): exact, and belief
+        propagation is that of the factor graph. It comes after the variables, is no player, counts no hop, and is
+        left out of beliefs.
+
+        Parameters
+        ----------
+        factors
+            ``(variables, table)`` or ``(variables, table, name)``, such as `Factor`: names, and an array >= 0 with
+            one axis per variable. Factors of the same variables are multiplied into one.
+        variables
+            All variables in their order, or ``{name: number of states}``; default: those of the factors.
+        states
+            Names of the states, one list for all variables or ``{name: list}``. Default: 0 .. K-1.
+
+        Raises
+        ------
+        InputError
+            A table does not fit its variables, or holds what it must not; the message names the factor.
+        ContradictionError
+            A table is 0 everywhere.
+        TooLargeError
+            A table is too large to become an auxiliary variable; the message says how large it is.
+
+        Examples
+        --------
+        >>> import keyplayers as kp
+        >>> xor = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
+        >>> mrf = kp.MarkovRandomField.from_factors(
+        ...     [(["A", "B", "C"], xor, "parity"), (["A"], [1, 3]), (["B"], [1, 4])]
+        ... )
+        >>> mrf.variables, mrf.factors
+        (('A', 'B', 'C'), ('parity',))
+        >>> kp.belief_propagation(mrf).belief("C").round(3).tolist()
+        [0.65, 0.35]
+        """
+        from .build.factors import build_from_factors
+
+        return cls(*build_from_factors(factors, variables=variables, states=states))
+
     @property
     def n_variables(self) -> int:
-        """Number of variables N."""
+        """Number of variables N, the auxiliary ones included."""
         return len(self.n_states)
+
+    @cached_property
+    def real(self) -> Bools:
+        """[N] which variables are no auxiliary ones."""
+        return np.ones(self.n_variables, dtype=bool) if self.auxiliary is None else ~self.auxiliary
+
+    @property
+    def variables(self) -> Sequence[Hashable]:
+        """Names of the variables without the auxiliary ones."""
+        if self.auxiliary is None:
+            return self.names
+        return tuple(name for name, real in zip(self.names, self.real.tolist(), strict=True) if real)
+
+    @property
+    def factors(self) -> tuple[Hashable, ...]:
+        """Names of the factors of three or more variables, which are auxiliary variables."""
+        if self.auxiliary is None:
+            return ()
+        return tuple(self.names[v] for v in np.flatnonzero(self.auxiliary).tolist())
 
     @property
     def priors(self) -> list[Floats]:
@@ -297,12 +367,27 @@ class MarkovRandomField:
         InputError
             A variable is missing.
         """
-        missing = [name for name in self.names if name not in assignment]
+        missing = [name for name in self.variables if name not in assignment]
         if missing:
             raise InputError(f"the assignment must name every variable; {missing[0]!r} is missing")
-        return self.log_weight_at(
-            np.array([self.state_index(name, assignment[name]) for name in self.names], dtype=np.int64)
-        )
+        x = np.zeros(self.n_variables, dtype=np.int64)
+        for position, name in enumerate(self.names):
+            if name in assignment:
+                x[position] = self.state_index(name, assignment[name])
+        return self.log_weight_at(self._completed(x))
+
+    def _completed(self, x: Ints) -> Ints:
+        """[N] states, those of auxiliary variables as the others demand (0 where none is possible)."""
+        for v in np.flatnonzero(~self.real).tolist():
+            members, entries = self.entries_at(v)
+            x[v] = (entries == x[members][:, None]).all(axis=0).argmax()
+        return x
+
+    def entries_at(self, position: int) -> tuple[Ints, Ints]:
+        """Positions [n] of a factor's variables, and [n, K] the state of each in each state of the factor."""
+        begin, end = self.slots.offsets[position : position + 2].tolist()
+        entries = [self.log_potential_at(slot).argmax(axis=1) for slot in range(begin, end)]
+        return self.slots.neighbours[begin:end].astype(np.int64), np.array(entries, dtype=np.int64)
 
     def log_weight_at(self, x: Ints) -> float:
         """The same for positions of states [N]."""
@@ -360,7 +445,7 @@ class MarkovRandomField:
     def with_log_priors(self, log_priors: Floats) -> "MarkovRandomField":
         """The same graph and potentials with other priors (flat, nats)."""
         field = replace(self, log_priors=log_priors)
-        for cached in ("offsets", "potential_offsets", "uniform_n_states", "slots", "components"):
+        for cached in ("offsets", "potential_offsets", "uniform_n_states", "slots", "components", "real"):
             if cached in self.__dict__:
                 field.__dict__[cached] = self.__dict__[cached]
         return field
@@ -385,9 +470,15 @@ class MarkovRandomField:
         return weights
 
     def __repr__(self) -> str:
-        k = self.uniform_n_states
-        states = f"{k} states" if k else f"{self.n_states.min(initial=0)} to {self.n_states.max(initial=0)} states"
-        return f"<MarkovRandomField of {self.n_variables:,} variables, {self.n_edges:,} edges, {states}>"
+        counts = self.n_states[self.real]
+        low, high = (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
+        states = f"{low} states" if low == high and low else f"{low} to {high} states"
+        n_factors = len(self.factors)
+        factors = f"{n_factors:,} factor{'s' * (n_factors > 1)} of more than two, " if n_factors else ""
+        return (
+            f"<MarkovRandomField of {self.n_variables - n_factors:,} variables, {factors}{self.n_edges:,} edges, "
+            f"{states}>"
+        )
 
 
 def index_slots(edges: Ints, potential_index: Ints, n_variables: int) -> Slots:

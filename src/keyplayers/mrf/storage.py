@@ -107,6 +107,7 @@ def field_arrays(mrf: MarkovRandomField) -> dict[str, Any]:
         "names": _pack_json(names),
         "state_names": _pack_json(_plain_state_names(mrf)),
         **{name: getattr(mrf, name) for name in _FIELD_ARRAYS},
+        **({} if mrf.auxiliary is None else {"auxiliary": mrf.auxiliary}),
     }
 
 
@@ -156,6 +157,7 @@ def _put_together(arrays: Mapping[str, Any]) -> MarkovRandomField:
     field = MarkovRandomField(
         names=Names(range(len(arrays["n_states"])) if names is None else map(name_from_json, names)),
         state_names=states,
+        auxiliary=arrays.get("auxiliary"),
         **{name: arrays[name] for name in _FIELD_ARRAYS},
     )
     _check(field)
@@ -174,6 +176,8 @@ def _check(field: MarkovRandomField) -> None:
         array = getattr(field, name)
         if array.dtype != np.float64 or array.ndim != 1 or np.isnan(array).any() or (array == np.inf).any():
             raise InputError(f"{name} must be numbers [..] below infinity")
+    if field.auxiliary is not None and (field.auxiliary.dtype != np.bool_ or field.auxiliary.shape != (n,)):
+        raise InputError("auxiliary must say of each variable whether it stands for a factor")
     if len(counts) != n or (counts < 1).any() or (shapes < 1).any():
         raise InputError("there must be one state count of at least 1 per variable")
     if len(field.log_priors) != field.offsets[-1] or len(field.log_potentials) != field.potential_offsets[-1]:

@@ -202,10 +202,9 @@ def evidence_table(
         Whether variables without evidence are asked about too.
     """
     around = ball(mrf, target, radius)
-    players = [
-        _Evidence(mrf, name, int(hops)) for name, hops in zip(around.field.names, around.distances, strict=True)
-    ]
-    players = [player for player in players[1:] if connectors or player.has_evidence]
+    hops = around.distances[1:][around.is_player].tolist()
+    players = [_Evidence(mrf, name, away) for name, away in zip(around.players, hops, strict=True)]
+    players = [player for player in players if connectors or player.has_evidence]
     asked = [change for player in players for change in player.changes]
     found = iter(what_ifs(mrf, target, asked, beliefs=beliefs, tolerance=tolerance, progress=progress))
     rows = [player.row([next(found) for _ in player.changes]) for player in players]
@@ -258,6 +257,8 @@ class _Question:
     def __init__(self, mrf: MarkovRandomField, target: Hashable, state: BeliefState, tolerance: float) -> None:
         self.mrf, self.target, self.state, self.tolerance = mrf, target, state, tolerance
         self.position = mrf.index(target)
+        if not mrf.real[self.position]:
+            raise InputError(f"{target!r} is a factor; ask about a variable")
 
     @cached_property
     def _local(self) -> LocalResponse | None:

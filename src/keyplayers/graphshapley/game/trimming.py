@@ -59,7 +59,7 @@ def trim(around: Ball, max_variables: int, *, n_steps: int | None = None) -> tup
     within = np.flatnonzero(kept)[inner.members]
     trimmed = replace(inner, members=around.members[within], radius=around.radius)
     told = score[1:]
-    return trimmed, Cut(int((~kept).sum()), float(told[kept[1:]].sum() / told.sum()))
+    return trimmed, Cut(int((~kept & field.real).sum()), float(told[kept[1:]].sum() / told.sum()))
 
 
 def _strongest_ways(field: MarkovRandomField) -> tuple[Floats, Ints]:

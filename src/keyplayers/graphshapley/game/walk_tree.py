@@ -7,6 +7,7 @@ target's belief on the whole tree is its belief by propagation, for every number
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -191,7 +192,7 @@ def walk_tree(
     Parameters
     ----------
     radius
-        Steps r of the longest walks.
+        Hops r of the longest walks; steps out of auxiliary variables are none.
     messages
         Of the fixed point; None cuts the tree off from the rest of the field.
     within
@@ -205,14 +206,18 @@ def walk_tree(
     k = int(mrf.n_states.max(initial=1))
     walks: Ints = np.array([[target]], dtype=np.int64)
     levels = [0, 1]
-    parts = [_Level(walks[:, -1], np.array([-1]), np.array([-1]), np.zeros((1, k)))]
-    for depth in range(1, radius + 1):
-        walks, level = _grow(mrf, walks, parts[-1], levels[-2], messages, within, max_copies - levels[-1])
+    parts = [_Level(walks[:, -1], np.array([-1]), np.array([-1]), np.zeros((1, k)), np.zeros(1, dtype=np.int64))]
+    while True:
+        goes_on = _may_go_on(mrf, parts[-1], radius)
+        if messages is not None and levels[-1] > 1:
+            ended = np.flatnonzero(~goes_on)
+            variables, slots = parts[-1].variables[ended], mrf.slots.reverse[parts[-1].slots[ended]]
+            parts[-1].boundary[ended] = messages.all_but(variables, slots)
+        step = _Step(walks, parts[-1], levels[-2], np.flatnonzero(goes_on))
+        walks, level = _grow(mrf, step, messages, within, max_copies - levels[-1])
         if not len(walks):
             break
         levels.append(levels[-1] + len(walks))
-        if depth == radius and messages is not None:
-            level.boundary[:] = messages.all_but(level.variables, mrf.slots.reverse[level.slots])
         parts.append(level)
     return WalkTree(
         mrf,
@@ -232,23 +237,35 @@ class _Level:
     parents: Ints
     slots: Ints
     boundary: Floats
+    hops: Ints  # from the target; those out of auxiliary variables do not count
+
+
+class _Step(NamedTuple):
+    """Walks, their last copies, and which of them go on."""
+
+    walks: Ints  # [n, d]
+    last: _Level
+    first: int  # number of the first of the last copies
+    goes_on: Ints  # rows
+
+
+def _may_go_on(mrf: MarkovRandomField, level: _Level, radius: int) -> Bools:
+    """[n] which walks may be a hop longer; all out of auxiliary variables may, since that is no hop."""
+    within: Bools = level.hops < radius
+    return within if mrf.auxiliary is None else within | mrf.auxiliary[level.variables]
 
 
 def _grow(
-    mrf: MarkovRandomField,
-    walks: Ints,
-    last: _Level,
-    first: int,
-    messages: BoundaryMessages | None,
-    within: Ints | None,
-    max_new: int,
+    mrf: MarkovRandomField, step: _Step, messages: BoundaryMessages | None, within: Ints | None, max_new: int
 ) -> tuple[Ints, _Level]:
     """Go on by one step. Writes the boundary of the walks so far: of the neighbours to whom they cannot go."""
-    slots = mrf.slots
+    slots, last = mrf.slots, step.last
+    walks = step.walks[step.goes_on]
     ends = walks[:, -1]
     n_reached = int((slots.offsets[ends + 1] - slots.offsets[ends]).sum())
+    too_large = _too_large(max_new + step.first + len(step.walks), walks.shape[1])
     if n_reached - len(walks) > max_new + walks.size:
-        raise TooLargeError(_too_large(max_new + first + len(walks), walks.shape[1]))
+        raise TooLargeError(too_large)
     reach, owner = concatenated_ranges(slots.offsets[ends], slots.offsets[ends + 1])
     neighbours = slots.neighbours[reach]
     known = _on_walk(walks, owner, neighbours)
@@ -257,13 +274,16 @@ def _grow(
         known |= within[places] != neighbours
     if messages is not None and known.any():
         silent = known & (neighbours != walks[owner, -2]) if walks.shape[1] > 1 else known
-        np.add.at(last.boundary, owner[silent], messages.logs[slots.reverse[reach[silent]]])
+        said = messages.logs[slots.reverse[reach[silent]]]
+        np.add.at(last.boundary, step.goes_on[owner[silent]], said)
     owner, reach, neighbours = owner[~known], reach[~known], neighbours[~known].astype(np.int64)
     if len(owner) > max_new:
-        raise TooLargeError(_too_large(max_new + first + len(walks), walks.shape[1]))
+        raise TooLargeError(too_large)
     longer = np.column_stack([walks[owner], neighbours])
     nothing = np.zeros((len(owner), last.boundary.shape[1]))
-    return longer, _Level(neighbours, first + owner, slots.reverse[reach].astype(np.int64), nothing)
+    sender = step.goes_on[owner]
+    hops = last.hops[sender] + (1 if mrf.auxiliary is None else mrf.real[ends[owner]])
+    return longer, _Level(neighbours, step.first + sender, slots.reverse[reach].astype(np.int64), nothing, hops)
 
 
 def _on_walk(walks: Ints, owner: Ints, neighbours: Ints) -> Bools:

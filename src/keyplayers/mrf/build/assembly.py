@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._base.arrays import Floats, Ints
+from ..._base.arrays import Bools, Floats, Ints
 from ..._base.names import Names, check_name, plain_name
 from ...errors import InputError
 from .edges import EdgeTable, read_edges
@@ -29,7 +29,8 @@ class FieldParts(NamedTuple):
     potential_shapes: Ints
     log_potentials: Floats
     state_names: Mapping[int, tuple[Hashable, ...]] | tuple[Hashable, ...] | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    auxiliary: Bools | None = None
 
 
 def build_field(request: FieldRequest) -> FieldParts:

@@ -1,7 +1,7 @@
 """`BeliefState`: what inference knows when it stops, and what can be read off it."""
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -157,8 +157,15 @@ class BeliefState:
 
     @cached_property
     def beliefs(self) -> Any:
-        """Probabilities: an array [N, K], or a list of N arrays where state counts differ."""
+        """Probabilities: an array [N, K], or a list of N arrays where state counts differ.
+
+        One row per variable in the order of `mrf.variables`: auxiliary ones have none.
+        """
         flat = np.exp(self.log_beliefs)
+        if self.mrf.auxiliary is not None:
+            rows = np.split(flat, self.mrf.offsets[1:-1])
+            own = [rows[v] for v in np.flatnonzero(self.mrf.real).tolist()]
+            return np.array(own) if len({len(row) for row in own}) == 1 else own
         k = self.mrf.uniform_n_states
         if k is not None:
             return flat.reshape(-1, k)
@@ -247,7 +254,7 @@ class BeliefState:
 
     def _named(self, chosen: Ints) -> dict[Hashable, Hashable]:
         mrf = self.mrf
-        return {name: mrf.states_at(i)[int(chosen[i])] for i, name in enumerate(mrf.names)}
+        return {mrf.names[i]: mrf.states_at(i)[int(chosen[i])] for i in np.flatnonzero(mrf.real).tolist()}
 
     def __repr__(self) -> str:
         how = "exact" if self.exact else ("converged, with cycles" if self.converged else "NOT converged")
@@ -261,19 +268,26 @@ class BeliefState:
 def belief_columns(state: BeliefState) -> dict[str, Any]:
     """The beliefs as columns of a table, see `BeliefState.to_frame`."""
     mrf = state.mrf
-    names = list(mrf.names)
-    k = mrf.uniform_n_states
-    if k is not None and (mrf.state_names is None or isinstance(mrf.state_names, tuple)):
-        columns = {"name": names}
+    common = common_states(mrf)
+    if common is not None:
+        columns = {"name": list(mrf.variables)}
         rows = state.beliefs
-        for i, given in enumerate(mrf.states_at(0)):
+        for i, given in enumerate(common):
             if str(given) in columns:
                 raise InputError(f"a state must not be called {given!r} in a table: there is such a column")
             columns[str(given)] = rows[:, i]
         return columns
-    repeated = np.repeat(np.arange(mrf.n_variables), mrf.n_states)
+    real = np.flatnonzero(mrf.real)
     return {
-        "name": [names[i] for i in repeated],
-        "state": [str(given) for i in range(mrf.n_variables) for given in mrf.states_at(i)],
-        "belief": np.exp(state.log_beliefs),
+        "name": [mrf.names[i] for i in np.repeat(real, mrf.n_states[real]).tolist()],
+        "state": [str(given) for i in real.tolist() for given in mrf.states_at(i)],
+        "belief": np.concatenate([np.zeros(0), *state.beliefs]),
     }
+
+
+def common_states(mrf: MarkovRandomField) -> tuple[Hashable, ...] | None:
+    """The states of all variables but auxiliary ones, where they are called the same; else None."""
+    if mrf.auxiliary is None and not isinstance(mrf.state_names, Mapping):
+        return None if mrf.uniform_n_states is None else mrf.states_at(0)
+    kinds = {mrf.states_at(i) for i in np.flatnonzero(mrf.real).tolist()}
+    return kinds.pop() if len(kinds) == 1 else None
