@@ -29,7 +29,9 @@ from .errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from os import PathLike
 
+# rooms above, which know explanations and register what they do with them
 _ARCHIVE = f"{__package__}.archive"
+_REPORT = f"{__package__}.report"
 # version of the JSON of a structure that nobody registered a form for
 _RECORD_SCHEMA = 1
 
@@ -125,6 +127,18 @@ class Explanation(Generic[Structure]):
         """Write the explanation to `path` (.json, .json.gz or .npz); `keyplayers.load` reads it back."""
         # by name: the archive stands above and knows explanations, not the other way round
         importlib.import_module(_ARCHIVE).save(self, path)
+
+    def report(self, path: "str | PathLike[str]") -> None:
+        """Write one HTML page that can be sent: it needs nothing but a browser.
+
+        Raises
+        ------
+        InputError
+            The suffix is not .html.
+        MissingPackageError
+            Jinja2 is not installed (the extra "report").
+        """
+        importlib.import_module(_REPORT).write_report(self, path)
 
 
 class Identity(NamedTuple):

@@ -16,6 +16,8 @@ EXTRAS = {
     "onnxruntime": "onnx",
     "PIL": "images",
     "skimage": "images",
+    "matplotlib": "plots",
+    "jinja2": "report",
 }
 
 

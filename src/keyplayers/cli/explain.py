@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .batch import BatchOptions, explain_batch, read_targets
-from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, Seed, Top, takes
+from .options import FieldOptions, Html, InferenceOptions, Jobs, Json, Model, Quiet, Seed, Top, takes
 from .output import (
     EXPLANATIONS,
     TABLES,
     TOP,
     check_output,
+    check_page,
     emit,
     plural,
     print_json,
@@ -114,6 +115,7 @@ def explain(
             help="Write the explanation: .json, .json.gz, .npz, or its players as .csv, .tsv, .parquet.",
         ),
     ] = None,
+    html: Html = None,
     quiet: Quiet = False,
 ) -> None:
     """Explain what a field believes of one variable, or of many: which others made it so."""
@@ -128,6 +130,7 @@ def explain(
     batch.check(many=targets is not None)
     check_output(output, *TABLES, *(() if targets else EXPLANATIONS))
     check_output(list_coalitions, *TABLES)
+    check_page(html, many=targets is not None)
     mrf = field.load(model)
     chosen = read_targets(mrf, targets) if targets is not None else [mrf.names.parse(str(target))]
     # states are called the same for all, or each target would need its own question
@@ -167,7 +170,7 @@ def explain(
         return
     if list_coalitions:
         write_columns(_coalition_columns(found), list_coalitions)
-    tell_explanation(found, print_players, notes, top=top, as_json=as_json, output=output, quiet=quiet)
+    tell_explanation(found, print_players, notes, top=top, as_json=as_json, output=output, html=html, quiet=quiet)
 
 
 def find_beliefs(

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .batch import BatchOptions, explain_batch
-from .options import Jobs, Json, Quiet, Seed, Top, takes
+from .options import Html, Jobs, Json, Quiet, Seed, Top, takes
 from .output import (
     EXPLANATIONS,
     TABLES,
     TOP,
     check_output,
+    check_page,
     emit,
     print_table,
     show_progress,
@@ -147,6 +148,7 @@ def explain_model(
             help="Write the explanation: .json, .json.gz, .npz, or its players as .csv, .tsv, .parquet.",
         ),
     ] = None,
+    html: Html = None,
     quiet: Quiet = False,
 ) -> None:
     """Explain what a classifier says of one row, or of many: what carries it, and what speaks against it."""
@@ -159,6 +161,7 @@ def explain_model(
     if (row is None) == (rows is None):
         raise typer.BadParameter("give --row N, or --rows all or A:B for many")
     batch.check(many=rows is not None)
+    check_page(html, many=rows is not None)
     model = load_predictor(predictor, trust_pickle=trust_pickle, trusted=trust or ())
     if games.label is not None and target is not None:
         raise typer.BadParameter("give --label or --target: both say which class the games are about")
@@ -209,7 +212,7 @@ def explain_model(
             random_state=seed,
             progress=progress,
         )
-    tell_explanation(found, print_features, cost, top=top, as_json=as_json, output=output, quiet=quiet)
+    tell_explanation(found, print_features, cost, top=top, as_json=as_json, output=output, html=html, quiet=quiet)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,10 @@ Model = Annotated[
 Seed = Annotated[int | None, typer.Option(help="Seed of all randomness; the same seed gives the same numbers.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Workers or threads; -1: all cores.")]
 Top = Annotated[int | None, typer.Option(min=0, help="Players to show (default 10; with --json all).")]
+Html = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a page that a browser shows, and that can be sent: one .html file."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

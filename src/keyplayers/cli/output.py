@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .._base.atomic import replacing
+from .._base.optional import require
+from .._base.printable import printable as printable
 from .._base.progress import Progress, Silent
 from .._base.progress import show_progress as display_progress
 from ..errors import InputError
@@ -28,10 +29,8 @@ TOP = 10
 TABLES = (".csv", ".tsv", ".parquet")
 # files that hold an explanation whole
 EXPLANATIONS = (".json", ".json.gz", ".npz")
-# what commands a terminal, breaks lines, turns text around, or is not seen at all: controls of every kind but the
-# joiners that scripts need, and halves of characters
-_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_JOINERS = "\u200c\u200d"
+# pages that people read
+PAGES = (".html", ".htm")
 # what a spreadsheet takes for a formula
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.])")
 
@@ -54,19 +53,27 @@ def check_output(path: Path | None, *suffixes: str) -> None:
         raise InputError(f"cannot write {path}: there is no folder {path.resolve().parent}")
 
 
+def check_page(path: Path | None, many: bool) -> None:
+    """Refuse, before any work, a page that could not be written after it.
+
+    Raises
+    ------
+    InputError
+        The suffix is none of a page, the folder does not exist, or there are many targets.
+    MissingPackageError
+        What makes pages is not installed.
+    """
+    if path is None:
+        return
+    if many:
+        raise InputError("--html is for a single target; of many: `keyplayers report STORE -o DIR`")
+    check_output(path, *PAGES)
+    require("jinja2")
+
+
 def plural(n: int, what: str, more: str | None = None) -> str:
     """``1 edge``, ``2 edges``, ``1,000 edges``."""
     return f"{n:,} {what if n == 1 else more or what + 's'}"
-
-
-def printable(text: str) -> str:
-    """A text on one line that cannot command the terminal: what is not seen becomes its escape."""
-    if text.isprintable():
-        return text
-    return "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c
-        for c in text
-    )
 
 
 def rounded(number: float) -> str:
@@ -104,14 +111,17 @@ def tell_explanation(
     top: int | None,
     as_json: bool,
     output: Path | None,
+    html: Path | None,
     quiet: bool,
 ) -> None:
     """One explanation, as the options of a command ask: into a file, as JSON, or as sentence, table and notes."""
     if output is not None:
         write_explanation(found, output)
+    if html is not None:
+        found.report(html)
     if as_json:
         print_json(_shortened(found.to_dict(), top))
-    elif output is None or not quiet:
+    elif (output is None and html is None) or not quiet:
         emit(found.sentence)
         table(found, TOP if top is None else top)
         for note in () if quiet else notes(found):

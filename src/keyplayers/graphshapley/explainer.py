@@ -206,7 +206,15 @@ class GraphShapley(Settings):
         played = self._play(game, n_dropped, random_state, progress)
         inference = self.inferred.check(around, messages=self._takes_messages)
         settings = self._settings(random_state)
-        return tell(self.mrf, game, played, inference, order=self.order, radius=self.radius, settings=settings)
+        return tell(
+            self.inferred.beliefs,
+            game,
+            played,
+            inference,
+            order=self.order,
+            radius=self.radius,
+            settings=settings,
+        )
 
     def _ball(self, target: Hashable) -> tuple[Ball, int]:
         """The ball, cut down to `max_ball`, and how many of its variables were dropped."""

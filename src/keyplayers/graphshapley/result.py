@@ -11,6 +11,7 @@ from .._base.arrays import Floats, Ints
 from .._base.names import Names
 from ..errors import InputError
 from ..mrf.balls import Ball
+from ..mrf.inference.beliefs import BeliefState
 from .game.game import CoalitionTable, WalkTable
 
 Role: TypeAlias = Literal["for", "against", "connects"]
@@ -85,11 +86,16 @@ class SubtreeGame:
         Hashable, ...
     ] = ()  # [F] of the ball, over three or more variables: no players, only on their way
     factor_values: Floats = field(default_factory=lambda: np.zeros(0))  # [F] what each adds by itself
-    field_names: Names | None = None  # of all variables; None in an explanation from a file or another process
+    beliefs: BeliefState | None = None  # of the whole field; None in an explanation from a file or another process
 
     def __getstate__(self) -> dict[str, Any]:
-        # millions of names would travel with every explanation that a worker sends back
-        return self.__dict__ | {"field_names": None}
+        # a whole field would travel with every explanation that a worker sends back
+        return self.__dict__ | {"beliefs": None}
+
+    @property
+    def field_names(self) -> Names | None:
+        """Names of all variables; None where `beliefs` is."""
+        return None if self.beliefs is None else self.beliefs.mrf.names
 
     @cached_property
     def uncertainties(self) -> Floats:

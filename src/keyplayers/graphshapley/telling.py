@@ -9,7 +9,7 @@ import numpy as np
 from .._base.arrays import Floats, Ints
 from ..errors import KeyPlayersWarning, PrecisionWarning
 from ..explanation import Explanation
-from ..mrf.field import MarkovRandomField
+from ..mrf.inference.beliefs import BeliefState
 from .facts import Facts, subtree_facts, walk_facts
 from .game.game import CoalitionTable, EngineResult, Game, WalkTable
 from .game.walk_game import WalkGame
@@ -39,7 +39,7 @@ class Played(NamedTuple):
 
 
 def tell(
-    mrf: MarkovRandomField,
+    beliefs: BeliefState,
     game: Game | WalkGame,
     played: Played,
     inference: Inference,
@@ -54,7 +54,7 @@ def tell(
     ranks = result.values if order == "value" else np.abs(result.values)
     players_only = np.flatnonzero(around.is_player)
     by_rank = players_only[np.argsort(-ranks[players_only], kind="stable")]
-    structure = _structure(mrf, game, played, inference, by_rank, radius)
+    structure = _structure(beliefs, game, played, inference, by_rank, radius)
     players = tuple(names[1 + i] for i in by_rank)
     values = result.values[by_rank]
     complain(around.target, structure)
@@ -75,7 +75,7 @@ def tell(
 
 
 def _structure(
-    mrf: MarkovRandomField,
+    beliefs: BeliefState,
     game: Game | WalkGame,
     played: Played,
     inference: Inference,
@@ -83,7 +83,7 @@ def _structure(
     radius: int | None,
 ) -> SubtreeGame:
     around, worth, result = game.ball, game.worth, played.result
-    states, names = mrf.states(around.target), list(around.field.names)
+    states, names = beliefs.mrf.states(around.target), list(around.field.names)
     walks = game if isinstance(game, WalkGame) else None
     factors = np.flatnonzero(~around.is_player)
     facts = subtree_facts(game, result) if isinstance(game, Game) else walk_facts(game)
@@ -130,9 +130,9 @@ def _structure(
         law="uniform" if walks is None else walks.law,
         n_copies=facts.n_copies,
         coverage=_coverage(result.values, alone, whole),
-        field_names=mrf.names,
         factors=tuple(names[1 + i] for i in factors),
         factor_values=result.values[factors],
+        beliefs=beliefs,
     )
 
 

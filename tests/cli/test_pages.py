@@ -1,0 +1,59 @@
+"""Explanations written for people."""
+
+import json
+
+import pytest
+
+EDGES = "source,target\nann,bob\nbob,cy\ncy,dan\nbob,dan\n"
+ASK = ["e.csv", "--homophily", "0.8", "--states", "honest,fraud", "--observe", "ann=fraud"]
+
+
+@pytest.fixture(autouse=True)
+def edges(tmp_path):
+    (tmp_path / "e.csv").write_text(EDGES)
+
+
+def data_of(path):
+    text = path.read_text()
+    begin = text.index('<script type="application/json" id="data">')
+    return json.loads(text[text.index(">", begin) + 1 : text.index("</script>", begin)])
+
+
+def test_a_page_is_written_beside_the_table(cli, tmp_path):
+    done = cli("explain", *ASK, "--target", "bob", "--html", "bob.html")
+    assert done.status == 0
+    assert done.out.startswith("The field believes that bob is fraud")
+    data = data_of(tmp_path / "bob.html")
+    assert data["target"] == "bob"
+    assert data["nodes"]["name"][0] == "ann"
+    assert data["without"]["bare"][0][0] == 0.5  # nothing else is known
+
+
+def test_quiet_pages_say_nothing(cli, tmp_path):
+    done = cli("explain", *ASK, "--target", "bob", "--html", "bob.html", "--quiet")
+    assert (done.status, done.out) == (0, "")
+    assert (tmp_path / "bob.html").exists()
+
+
+def test_rows_of_tables_have_pages(cli, tmp_path):
+    (tmp_path / "scores.py").write_text(
+        "def risk(rows):\n    return (rows['debt'] > rows['income']).astype(float)\n"
+    )
+    (tmp_path / "d.csv").write_text("debt,income\n3,1\n1,4\n")
+    done = cli("explain-model", "scores:risk", "d.csv", "--row", "0", "--html", "row.html")
+    assert done.status == 0
+    assert data_of(tmp_path / "row.html")["nodes"]["name"][0] == "debt"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--target", "bob", "--html", "bob.txt"], "the suffix must be one of .html, .htm"),
+        (["--target", "bob", "--html", "no/bob.html"], "there is no folder"),
+        (["--targets", "all", "--html", "all.html"], "keyplayers report STORE -o DIR"),
+    ],
+)
+def test_pages_that_cannot_be_written_are_refused_first(cli, more, message):
+    done = cli("explain", *ASK, *more)
+    assert done.status == 1
+    assert message in done.err
