@@ -61,6 +61,8 @@ _HOMES = {
     "what_ifs": ".mrf.what_if",
     "McXai": ".mcxai.explainer",
     "FeatureSpace": ".spaces.protocol",
+    "Image": ".spaces.image",
+    "Series": ".spaces.series",
     "Sparse": ".spaces.sparse",
     "Tabular": ".spaces.tabular",
     "Text": ".spaces.text",
@@ -118,7 +120,9 @@ if TYPE_CHECKING:
     from .mrf.what_if import what_ifs as what_ifs
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
+    from .spaces.image import Image as Image
     from .spaces.protocol import FeatureSpace as FeatureSpace
+    from .spaces.series import Series as Series
     from .spaces.sparse import Sparse as Sparse
     from .spaces.tabular import Tabular as Tabular
     from .spaces.text import Text as Text

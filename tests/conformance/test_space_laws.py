@@ -62,7 +62,44 @@ def _sparse_rows():
     yield "sparse, unsorted", sparse.csr_array((np.array([1.0, 2.0]), [4, 1], [0, 2]), shape=(1, 5)), kp.Sparse()
 
 
-CASES = {name: (instance, space) for name, instance, space in [*_texts(), *_sparse_rows()]}
+def _images():
+    for shape in ((16, 16), (16, 16, 1), (1, 16, 16), (3, 16, 16), (16, 16, 4), (6, 10), (20, 3), (1, 200)):
+        yield f"image {shape} of bytes", RNG.integers(0, 256, shape, dtype=np.uint8), kp.Image()
+        yield f"image {shape} of float32", RNG.random(shape, dtype=np.float32), kp.Image(fill="blur")
+    image = RNG.integers(0, 256, (12, 9, 3), dtype=np.uint8)
+    yield "image, pixels", image, kp.Image(players="pixels", fill=0)
+    yield "image, a grid", image, kp.Image(players=(5, 4), fill=[0, 127, 255])
+    yield "image, segments", image, kp.Image(players="segments")
+    yield "image, a label map", image[:2, :3, 0], kp.Image(players=[[5, 5, 9], [5, 9, 9]])
+    yield "image, inpainted", image, kp.Image(fill="inpaint")
+    yield "image, a background", image, kp.Image(fill=image[::-1])
+    yield "image, several backgrounds", image, kp.Image(fill=np.stack([image[::-1], image[:, ::-1], image]))
+    channels_first = np.moveaxis(image, 2, 0).copy()
+    yield "image, a background (C, H, W)", channels_first, kp.Image(fill=channels_first[:, ::-1], players=3)
+    yield "image, 13 channels", RNG.random((8, 8, 13)), kp.Image(channel_axis=-1)
+    yield "image, booleans", image[..., 0] > 99, kp.Image(fill=0)
+    yield "image, integers", image.astype(np.int64), kp.Image(fill=0)
+    yield "image, not contiguous", image[::2, ::-1], kp.Image(players=2)
+
+
+def _series():
+    long = RNG.normal(size=(50, 3))
+    yield "series", long[:, 0].copy(), kp.Series()
+    yield "series (T, C), bridged", long, kp.Series(window=7, fill="linear")
+    yield "series (C, T)", long.T.copy(), kp.Series(window=7, fill="linear")
+    yield (
+        "series, each channel",
+        long.astype(np.float32),
+        kp.Series(channels="each", channel_names=["a", "b", "c"]),
+    )
+    yield "series of integers", RNG.integers(0, 99, 30), kp.Series(window=4, fill="linear")
+    yield "series, a background", long, kp.Series(fill=long[::-1])
+    yield "series (C, T), several backgrounds", long.T.copy(), kp.Series(fill=np.stack([long.T + 1, long.T - 1]))
+    yield "series, several backgrounds", long[:, 0].copy(), kp.Series(fill=np.stack([long[:, 1], long[:, 2]]))
+    yield "series with a gap", np.array([1.0, np.nan, 3.0, 4.0]), kp.Series(window=1, fill=0.5)
+
+
+CASES = {name: (instance, space) for name, instance, space in [*_texts(), *_sparse_rows(), *_images(), *_series()]}
 NAMES = [*CASES, *(f"table, {kind}" for kind in TABULAR)]
 
 

@@ -167,3 +167,12 @@ def test_a_batch_of_texts_goes_into_a_store_and_json(tmp_path, pipeline):
     assert found.picture()
     found.save(tmp_path / "a.json")
     assert kp.load(tmp_path / "a.json").to_dict() == found.to_dict()
+
+
+def test_the_words_of_a_key_sentence_are_sought_in_a_long_text(pipeline):
+    text = "It began. Nothing happened then. It was great and fun! We left late. " + "Rain fell. " * 40
+    found = kp.McXai(pipeline, kp.Text(unit="sentence", refine=True)).explain(text, target="pos", random_state=0)
+    assert found.coarser == (("It was great and fun!",),)
+    assert set(found.players) == {"It", "was", "great", "and", "fun"}
+    assert set(found.key_set) <= {"great", "fun", "and"}
+    assert "[great]" in found.picture()

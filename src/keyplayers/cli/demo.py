@@ -1,6 +1,6 @@
 """``keyplayers demo``: the main job on data that ships with the demo's packages."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .output import emit, print_table
 
@@ -86,26 +86,24 @@ def _digit() -> None:
 
     datasets, ensemble = require("sklearn.datasets"), require("sklearn.ensemble")
     from ..mcxai.explainer import McXai
-    from ..spaces.tabular import Tabular
+    from ..spaces.image import Image
 
     pixels, digits = datasets.load_digits(return_X_y=True)
     model = ensemble.RandomForestClassifier(100, random_state=0).fit(pixels[:1000], digits[:1000])
-    row = pixels[_DIGIT]
+
+    def predict(images: Any) -> Any:
+        return model.predict_proba(images.reshape(-1, 64))
+
     _print("\n3. A classifier reads a hand-written digit of 8 x 8 pixels. Which strokes make it say so?")
     _print("   McXai plays two games: rub out as few inked pixels as possible until the class changes; then")
     _print("   rub out more until it changes back.\n")
-    names = [f"row {i // 8} column {i % 8}" for i in range(64)]
-    found = McXai(model, Tabular(baseline=0, feature_names=names)).explain(row, random_state=0)
+    explainer = McXai(predict, Image(players="pixels", fill=0))
+    found = explainer.explain(pixels[_DIGIT].reshape(8, 8), random_state=0)
     _print(found.sentence + "\n")
-    carry, oppose = ({names.index(str(p)) for p in part} for part in (found.key_set, found.opposition))
-    for i in range(8):
-        cells = [
-            "#" if p in carry else "o" if p in oppose else "+" if row[p] > 8 else "." if row[p] > 0 else " "
-            for p in range(8 * i, 8 * i + 8)
-        ]
-        _print("      " + " ".join(cells))
+    for line in found.picture().split("\n"):
+        _print("      " + line)
     _print(
-        f"\n   + and . are ink. # carries the {found.target}: without it the model says {found.main.new_class}."
+        f"\n   The rest is ink. # carries the {found.target}: without it the model says {found.main.new_class}."
     )
     _print(f"   o is ink that spoke against the {found.target}.")
     shown = " -> ".join(f"{p:.2f}" for p in found.trail)

@@ -148,6 +148,7 @@ def _to_dict(structure: GameTrees, explanation: Explanation[Any]) -> dict[str, A
         "sentence": explanation.sentence,
         "players": _write_players(structure, explanation),
         "view": None if structure.view is None else view_to_json(structure.view),
+        "coarser": [_write_names(players) for players in structure.coarser],
         "alternatives": [_write_alternative(each) for each in structure.alternatives],
         "games": [write_record(game) for game in structure.games],
         "settings": dict(explanation.settings),
@@ -218,6 +219,7 @@ def explanation_from_dict(data: Mapping[str, Any]) -> Explanation[GameTrees]:
         display_values={name: (row["instance"], row["masked"]) for name, row in zip(names, players, strict=True)},
         partial=data.get("partial", False),
         alternatives=tuple(_read_alternative(each) for each in data.get("alternatives", ())),
+        coarser=tuple(_read_names(players) for players in data.get("coarser", ())),
         view=view_from_json(data["view"]) if data.get("view") else None,
     )
     return Explanation(

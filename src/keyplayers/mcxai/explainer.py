@@ -33,6 +33,7 @@ from ..spaces.protocol import FeatureSpace, MaskedInstance, Neighbours
 from ..spaces.tabular import Tabular
 from .budget import Budget
 from .codec import write_name  # the module registers the forms of the structure, too
+from .finer import finest
 from .game.scorer import Scorer
 from .game.state_cache import StateCache
 from .nearest import Goal, choose, unlike_rows
@@ -249,19 +250,41 @@ class McXai(Settings):
         )
         if getattr(space, "seeks_neighbours", False):
             return self._explain_nearest(space.neighbours(instance), space.n_neighbours, call)
-        return self._explain(space.bind(instance), self._predictor(), call)
+        return self._explain_finer(space.bind(instance), self._predictor(), call)
+
+    def _explain_finer(self, bound: Any, predictor: Predictor, call: "_Call") -> Explanation[GameTrees]:
+        """Explain, and once more among the parts of the key set, for as long as the space splits its players."""
+        found: list[Explanation[GameTrees]] = []
+        while bound is not None:
+            spent = sum(each.structure.n_rows for each in found)
+            found.append(self._explain(bound, predictor, call, self._rows_of_level(bound, spent)))
+            last = found[-1].structure
+            more = hasattr(bound, "split") and last.flipped and not last.partial
+            bound = bound.split(last.key_set) if more else None
+        return finest(found)
+
+    def _rows_of_level(self, bound: Any, spent: int) -> int | Literal["auto"]:
+        """Rows for a level of an explanation: half of what is left where finer ones may follow."""
+        if self.max_evals == "auto":
+            return "auto"
+        left = max(2, self.max_evals - spent)
+        return max(2, left // 2) if getattr(bound, "refine", False) else left
 
     def _explain_nearest(self, neighbours: Neighbours, n_neighbours: int, call: "_Call") -> Explanation[GameTrees]:
         """Explain towards each of the nearest rows that the model decides otherwise; the fewest changes win."""
         predictor, goal = self._predictor(), Goal(call.target, self.contrast, self.multilabel)
         rows = unlike_rows(neighbours, predictor, goal, n_neighbours, self.batch_size)
-        explained = [self._explain(neighbours.towards(row), predictor, call) for row in rows.chosen]
+        explained = [
+            self._explain(neighbours.towards(row), predictor, call, self.max_evals) for row in rows.chosen
+        ]
         return choose(explained, [float(neighbours.distances[row]) for row in rows.chosen], rows.n_scanned)
 
-    def _explain(self, bound: MaskedInstance, predictor: Predictor, call: "_Call") -> Explanation[GameTrees]:
+    def _explain(
+        self, bound: MaskedInstance, predictor: Predictor, call: "_Call", max_evals: int | Literal["auto"]
+    ) -> Explanation[GameTrees]:
         """Both games about a bound instance."""
         scorer = Scorer(predictor, bound, np.flatnonzero(bound.maskable), self.batch_size)
-        shares = share_out(self.max_evals, len(scorer.maskable), bound.n_backgrounds, self.textbook)
+        shares = share_out(max_evals, len(scorer.maskable), bound.n_backgrounds, self.textbook)
         cache = self._open_cache(scorer, call.target, Budget(shares.total, self._deadline(call.started)))
         cache.on_rows = call.progress.advance
         names = [bound.names[i] for i in scorer.maskable]

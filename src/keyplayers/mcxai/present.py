@@ -138,6 +138,8 @@ def table(explanation: Explanation[GameTrees], top: int) -> Table:
         rows.append([player, instance, masked, float(value), sure, rate, role(structure, player)])
     part = f" (top {len(rows)} of {len(explanation):,})" if len(rows) < len(explanation) else ""
     headers = ["player", "value", "masked to", explanation.unit, "+-", "win rate", ""]
+    if rows and structure.view:  # what masking puts in is the same for all, and a player's name says what is there
+        headers, rows = headers[:1] + headers[3:], [row[:1] + row[3:] for row in rows]
     return Table(f"Key players of {explanation.target!r}{part}", headers, rows)
 
 
@@ -150,9 +152,16 @@ def role(structure: GameTrees, player: Hashable) -> str:
 
 def notes(structure: GameTrees) -> list[str]:
     """How sure the answer is and what it cost."""
-    sure = f"any set that does it has at least {structure.lower_bound} players (all smaller ones were tried)"
+    among = " among the parts of the coarser key set" if structure.coarser else ""
+    sure = (
+        f"any set{among} that does it has at least {structure.lower_bound} players (all smaller ones were tried)"
+    )
     if structure.proven:
-        sure = "no smaller set does it: all were tried" if structure.flipped else "no set does it: all were tried"
+        sure = (
+            f"no smaller set{among} does it: all were tried"
+            if structure.flipped
+            else "no set does it: all were tried"
+        )
     trail = " -> ".join(f"{p:.3f}" for p in structure.trail)
     cost = f"{structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, {structure.seconds:.2f} s"
     return [f"P({structure.target!r}): {trail}", f"{sure}; {cost}"]

@@ -170,6 +170,8 @@ class GameTrees:
     partial: bool = False  # stopped by Ctrl-C or by a deadline
     # with baseline="nearest_unlike": the key sets towards each row that was tried, fewest changes first
     alternatives: tuple[Alternative, ...] = ()
+    # where players were split: the key sets, coarsest first, among whose parts the next one was sought
+    coarser: tuple[Players, ...] = ()
     view: View | None = None  # shows the instance, where its space gives one
 
     @property
