@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # rooms above, which know explanations and register what they do with them
 _ARCHIVE = f"{__package__}.archive"
+_PLOTS = f"{__package__}.plots"
 _REPORT = f"{__package__}.report"
 # version of the JSON of a structure that nobody registered a form for
 _RECORD_SCHEMA = 1
@@ -127,6 +128,28 @@ class Explanation(Generic[Structure]):
         """Write the explanation to `path` (.json, .json.gz or .npz); `keyplayers.load` reads it back."""
         # by name: the archive stands above and knows explanations, not the other way round
         importlib.import_module(_ARCHIVE).save(self, path)
+
+    def plot(self, kind: str | None = None, ax: Any = None, **settings: Any) -> Any:
+        """Draw the explanation, and return the ``matplotlib`` Axes.
+
+        Parameters
+        ----------
+        kind
+            "ranking"; of a field "neighbourhood" or "build_up"; of a classifier "trail", "relations", "game_tree",
+            "alternatives", "text" or "image". Default: the one that suits it.
+        ax
+            Where to draw; default: a new figure.
+        settings
+            Of that picture: see `keyplayers.plots`.
+
+        Raises
+        ------
+        InputError
+            There is no such picture of this explanation.
+        MissingPackageError
+            Matplotlib is not installed (the extra "plots").
+        """
+        return importlib.import_module(_PLOTS).plot(self, kind, ax, **settings)
 
     def report(self, path: "str | PathLike[str]") -> None:
         """Write one HTML page that can be sent: it needs nothing but a browser.

@@ -57,3 +57,16 @@ def test_pages_that_cannot_be_written_are_refused_first(cli, more, message):
     done = cli("explain", *ASK, *more)
     assert done.status == 1
     assert message in done.err
+
+
+@pytest.mark.parametrize("suffix", [".html", ".md", ".png", ".svg", ".pdf", ".graphml"])
+def test_output_writes_for_people(cli, tmp_path, suffix):
+    done = cli("explain", *ASK, "--target", "bob", "-q", "-o", f"bob{suffix}")
+    assert (done.status, done.out) == (0, "")
+    assert (tmp_path / f"bob{suffix}").stat().st_size > 500
+
+
+def test_many_targets_are_no_picture(cli):
+    done = cli("explain", *ASK, "--targets", "all", "-o", "all.png")
+    assert done.status == 1
+    assert "the suffix must be one of .csv" in done.err

@@ -10,6 +10,7 @@ from .batch import BatchOptions, explain_batch, read_targets
 from .options import FieldOptions, Html, InferenceOptions, Jobs, Json, Model, Quiet, Seed, Top, takes
 from .output import (
     EXPLANATIONS,
+    FOR_PEOPLE,
     TABLES,
     TOP,
     check_output,
@@ -112,7 +113,8 @@ def explain(
         typer.Option(
             "--output",
             "-o",
-            help="Write the explanation: .json, .json.gz, .npz, or its players as .csv, .tsv, .parquet.",
+            help="Write the explanation: .json, .json.gz, .npz; its players as .csv, .tsv, .parquet; or for "
+            "people .html, .md, .png, .svg, .pdf, .graphml.",
         ),
     ] = None,
     html: Html = None,
@@ -128,7 +130,7 @@ def explain(
     if targets is not None and list_coalitions is not None:
         raise typer.BadParameter("--list-coalitions is for a single target (--target)")
     batch.check(many=targets is not None)
-    check_output(output, *TABLES, *(() if targets else EXPLANATIONS))
+    check_output(output, *TABLES, *(() if targets else (*EXPLANATIONS, *FOR_PEOPLE)))
     check_output(list_coalitions, *TABLES)
     check_page(html, many=targets is not None)
     mrf = field.load(model)

@@ -13,6 +13,7 @@ from .batch import BatchOptions, explain_batch
 from .options import Html, Jobs, Json, Quiet, Seed, Top, takes
 from .output import (
     EXPLANATIONS,
+    FOR_PEOPLE,
     TABLES,
     TOP,
     check_output,
@@ -145,7 +146,8 @@ def explain_model(
         typer.Option(
             "--output",
             "-o",
-            help="Write the explanation: .json, .json.gz, .npz, or its players as .csv, .tsv, .parquet.",
+            help="Write the explanation: .json, .json.gz, .npz; its players as .csv, .tsv, .parquet; or for "
+            "people .html, .md, .png, .svg, .pdf, .graphml.",
         ),
     ] = None,
     html: Html = None,
@@ -157,7 +159,7 @@ def explain_model(
     from ..models.loading import load_predictor
     from ..spaces.tabular import Tabular
 
-    check_output(output, *TABLES, *EXPLANATIONS)
+    check_output(output, *TABLES, *(() if rows else (*EXPLANATIONS, *FOR_PEOPLE)))
     if (row is None) == (rows is None):
         raise typer.BadParameter("give --row N, or --rows all or A:B for many")
     batch.check(many=rows is not None)

@@ -29,8 +29,18 @@ TOP = 10
 TABLES = (".csv", ".tsv", ".parquet")
 # files that hold an explanation whole
 EXPLANATIONS = (".json", ".json.gz", ".npz")
-# pages that people read
+# pages that people read, and further files for them; what it takes to write them
 PAGES = (".html", ".htm")
+_NEEDED = {
+    ".html": "jinja2",
+    ".htm": "jinja2",
+    ".md": None,
+    ".png": "matplotlib",
+    ".svg": "matplotlib",
+    ".pdf": "matplotlib",
+    ".graphml": "networkx",
+}
+FOR_PEOPLE = tuple(_NEEDED)
 # what a spreadsheet takes for a formula
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.])")
 
@@ -42,6 +52,8 @@ def check_output(path: Path | None, *suffixes: str) -> None:
     ------
     InputError
         The suffix is none of these, or the folder does not exist.
+    MissingPackageError
+        What writes such files is not installed.
     """
     if path is None:
         return
@@ -51,6 +63,9 @@ def check_output(path: Path | None, *suffixes: str) -> None:
         raise InputError(f"cannot write {path}: it is a folder")
     if not path.resolve().parent.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {path.resolve().parent}")
+    needed = _NEEDED.get(path.suffix.lower())
+    if needed is not None:
+        require(needed)
 
 
 def check_page(path: Path | None, many: bool) -> None:
@@ -68,7 +83,6 @@ def check_page(path: Path | None, many: bool) -> None:
     if many:
         raise InputError("--html is for a single target; of many: `keyplayers report STORE -o DIR`")
     check_output(path, *PAGES)
-    require("jinja2")
 
 
 def plural(n: int, what: str, more: str | None = None) -> str:
@@ -129,12 +143,16 @@ def tell_explanation(
 
 
 def write_explanation(found: "Explanation[Any]", path: Path) -> None:
-    """An explanation whole, or its players as a table."""
+    """An explanation whole, its players as a table, or what people look at."""
     from ..explanation import structure_columns
 
     if path.name.lower().endswith(TABLES):
         columns = {"name": list(found.players), "value": found.values, "std_error": found.std_errors}
         write_columns(columns | structure_columns(found.structure, found), path)
+    elif path.name.lower().endswith(FOR_PEOPLE):
+        from ..report import write_file
+
+        write_file(found, path)
     else:
         found.save(path)
 

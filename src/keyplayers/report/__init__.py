@@ -2,6 +2,10 @@
 
 from .._base.lazy import attach
 
-_HOMES = {"write_report": ".page"}
+_HOMES = {
+    "to_markdown": ".markdown",
+    "write_file": ".files",
+    "write_report": ".page",
+}
 
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
