@@ -281,7 +281,7 @@ class MarkovRandomField:
     @property
     def is_forest(self) -> bool:
         """Whether the graph has no cycle, so that propagation is exact."""
-        return self.n_edges == self.n_variables - self.n_components
+        return self.n_edges < max(self.n_variables, 1) and self.n_edges == self.n_variables - self.n_components
 
     @cached_property
     def observed(self) -> Bools:

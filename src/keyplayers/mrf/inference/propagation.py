@@ -173,7 +173,7 @@ def _propagate(
         origin=MessageOrigin(Messages(mrf, ratio, run.values, asked.max_product), done),
         schedule=done.schedule,
         converged=done.converged,
-        exact=done.converged and mrf.is_forest,
+        exact=done.converged and (done.schedule == "two-pass" or mrf.is_forest),
         residuals=np.array([residual.probability for residual in run.residuals]),
         log_residuals=np.array([residual.log_ratio for residual in run.residuals]),
         damping=done.damping,
