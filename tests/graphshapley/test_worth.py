@@ -85,7 +85,7 @@ def test_zeros_that_matter_are_told():
 def test_weights_and_logarithms_are_priced_alike(logs, kind, state):
     log_b, log_q = normalised(logs[::-1]), np.array([logs])
     worth = make_worth(kind, log_b, range(len(logs)), state=state)
-    probabilities = Beliefs.from_probabilities(np.exp(log_q - np.logaddexp.reduce(log_q, axis=1)))
+    probabilities = Beliefs.from_weights(np.exp(log_q - np.logaddexp.reduce(log_q, axis=1)))
     assert price(worth, probabilities)[0] == pytest.approx(worth_of(worth, log_q)[0], rel=1e-9, abs=1e-13)
 
 
@@ -93,7 +93,7 @@ def test_all_states_excluded_are_worth_nan():
     worth = make_worth("symmetric_kl", np.log([0.2, 0.3, 0.5]), "abc")
     probabilities = np.array([[np.nan, np.nan, np.nan], [0.0, 1.0, 0.0]])
     logs = np.array([[-inf, -inf, -inf], [-inf, 3.0, -inf]])
-    for beliefs in (Beliefs.from_probabilities(probabilities), Beliefs.from_logs(logs)):
+    for beliefs in (Beliefs.from_weights(probabilities), Beliefs.from_logs(logs)):
         assert np.isnan(price(worth, beliefs)).tolist() == [True, False]
 
 

@@ -45,11 +45,9 @@ def replay(move, size, stack, parents, taken, position, neighbours, senders):
 
 @inlined
 def write_binary(w0, w1, beliefs, at):
-    """A belief with weights w0, w1: both probabilities, and the log-odds of state 1. Returns whether one is 0."""
-    total = w0 + w1
-    beliefs[0, at] = w0 / total
-    beliefs[1, at] = w1 / total
-    beliefs[2, at] = math.log(w1 / w0)
+    """A belief, as weights. Returns whether one is 0."""
+    beliefs[0, at] = w0
+    beliefs[1, at] = w1
     return w0 == 0.0 or w1 == 0.0
 
 
@@ -134,6 +132,8 @@ def sweep_binary(tape, members, slots, factors, asked):
                 n_asked += 1
             elif as_omission:
                 uniform_leaves[v] += 1.0
+            if is_leaf[k] and (as_omission or not wants_split[v]):
+                continue  # nobody asks for its map
             down[k, 0] = phi[v, 0]
             down[k, 1] = phi[v, 1]
             m00 = a00 * psi[slot, 0] + a01 * psi[slot, 1]
@@ -302,15 +302,12 @@ def two_sum(a, b):
 
 @kernel
 def add_up(asked, n_asked, worths, directions, sums):
-    """Add up the worths of omissions and splits per member. Writes: sums.omissions [n, 2], sums.splits [n]."""
-    whose, kinds, omissions, splits = asked.whose, asked.kinds, sums.omissions, sums.splits
+    """Add up the worths of the beliefs, per kind and member: no branch to guess wrong. Writes: sums.asked."""
+    whose, kinds, added = asked.whose, asked.kinds, sums.asked
     for j in range(n_asked):
         kind, v = kinds[j], whose[j]
-        if kind in (OMISSION, OMISSION_AND_SPLIT):
-            omissions[v, 0] += worths[j]
-            omissions[v, 1] += directions[j]
-        if kind in (SPLIT, OMISSION_AND_SPLIT):
-            splits[v] += worths[j]
+        added[kind, v, 0] += worths[j]
+        added[kind, v, 1] += directions[j]
 
 
 @kernel

@@ -110,14 +110,25 @@ class Sums(NamedTuple):
     holding: (
         Floats  # [n, 5] over the coalitions that hold each variable: worth, its rest, direction, its rest, count
     )
-    omissions: Floats  # [n, 2] worth and direction without each member
-    splits: Floats  # [n] worth with each member's prior uniform
+    asked: Floats  # [4, n, 2] worth and direction of what was asked, per kind and member
 
     @classmethod
     def empty(cls, n: int) -> "Sums":
         """Nothing seen yet: the tape stands at the target alone."""
         size, stack = np.ones(1, dtype=np.int64), np.zeros(n, dtype=np.int32)
-        return cls(size, stack, np.zeros((n, 5)), np.zeros((n, 5)), np.zeros((n, 2)), np.zeros(n))
+        return cls(size, stack, np.zeros((n, 5)), np.zeros((n, 5)), np.zeros((4, n, 2)))
+
+    @property
+    def omissions(self) -> Floats:
+        """[n, 2] worth and direction without each member."""
+        omissions: Floats = self.asked[kernels.OMISSION] + self.asked[kernels.OMISSION_AND_SPLIT]
+        return omissions
+
+    @property
+    def splits(self) -> Floats:
+        """[n] worth with each member's prior uniform."""
+        splits: Floats = (self.asked[kernels.SPLIT] + self.asked[kernels.OMISSION_AND_SPLIT])[:, 0]
+        return splits
 
     def folded(self) -> tuple[Floats, Floats]:
         """Sums over all coalitions [5] and per variable [n, 5], with those of the members still on the stack."""

@@ -75,7 +75,7 @@ class GeneralMembers(NamedTuple):
 class Asked(NamedTuple):
     """What a sweep finds: beliefs of the target, whom each concerns and what it is for."""
 
-    beliefs: Floats  # [K, A] probabilities, or logarithms; with two states [3, A]: also the log-odds of state 1
+    beliefs: Floats  # [K, A] two weights, or probabilities, or logarithms up to a constant
     whose: Ints  # [A] the member that is left out or split
     kinds: Ints  # [A] WHOLE, OMISSION, SPLIT or OMISSION_AND_SPLIT
     own: Ints  # [coalitions] where the belief of each coalition itself stands
@@ -87,7 +87,7 @@ class Sweep:
 
     def __init__(self, field: MarkovRandomField, *, cyclic: bool) -> None:
         n = field.n_variables
-        self._n_target = int(field.n_states[0])
+        n_target = int(field.n_states[0])
         wants_split = _ranges(field.log_priors, field.offsets[:-1]) > 0
         wants_split |= np.logical_or.reduceat(np.isneginf(field.log_priors), field.offsets[:-1])
         senders = np.repeat(np.arange(n, dtype=np.int32), np.diff(field.slots.offsets))
@@ -95,9 +95,10 @@ class Sweep:
         too_wide = log_range(field) > MAX_LINEAR_RANGE
         binary = field.uniform_n_states == 2 and not (too_wide and local_log_range(field) > MAX_LINEAR_RANGE)
         self.in_logs = too_wide and not binary
+        self._binary = binary
         capacity = PRICED_AT_ONCE + 2 * n
         self.asked = Asked(
-            np.empty((self._n_target + binary, capacity)),
+            np.empty((n_target, capacity)),
             np.zeros(capacity, dtype=np.int32),
             np.empty(capacity, dtype=np.int8),
             np.zeros(capacity, dtype=np.int32),
@@ -117,12 +118,8 @@ class Sweep:
         found = self.asked.beliefs[:, :n_asked]
         if self.in_logs:
             return Beliefs.from_logs(found.T, has_zeros=zeros), self.asked.own[:n], n_moves
-        log_odds = found[self._n_target] if len(found) > self._n_target else None
-        return (
-            Beliefs.from_probabilities(found[: self._n_target].T, log_odds, has_zeros=zeros),
-            self.asked.own[:n],
-            n_moves,
-        )
+        beliefs = Beliefs.from_weights(found.T, normalised=not self._binary, has_zeros=zeros)
+        return beliefs, self.asked.own[:n], n_moves
 
 
 def _binary(field: MarkovRandomField, rescaled: bool) -> tuple[BinaryFactors, BinaryMembers]:

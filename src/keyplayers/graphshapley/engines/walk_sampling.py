@@ -136,7 +136,7 @@ class Tally:
     def add(self, n: int, worth: Worth, direction: Worth, forest: kernels.Forest, asked: kernels.Asked) -> None:
         """Add the contributions of all copies in n draws."""
         whole, flattened, without = (
-            Beliefs.from_probabilities(found[:n].reshape(-1, found.shape[2]))
+            Beliefs.from_weights(found[:n].reshape(-1, found.shape[2]))
             for found in (asked.whole, asked.flattened, asked.without)
         )
         worths = price(worth, whole)

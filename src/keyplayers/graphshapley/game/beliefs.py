@@ -18,26 +18,25 @@ PRICED_AT_ONCE = 2**13
 class Beliefs:
     """B beliefs over K states; each form is computed when a worth asks for it, and once.
 
-    They are made of probabilities or of unnormalised logarithms. A belief that excludes all states is NaN in
-    probabilities, -inf throughout in logarithms; its worth is NaN.
+    They are made of weights or of logarithms, normalised or not. A belief that excludes all states has zero (NaN)
+    weights, or logarithms of -inf throughout; its worth is NaN.
     """
 
     def __init__(
-        self, numbers: Floats, *, in_logs: bool, log_odds: Floats | None = None, has_zeros: bool | None = None
+        self, numbers: Floats, *, in_logs: bool, normalised: bool = False, has_zeros: bool | None = None
     ) -> None:
         self._numbers = numbers
         self._in_logs = in_logs
+        self._normalised = normalised
         self._has_zeros = has_zeros
         self._found: dict[tuple[str, int, int], Floats] = {}
-        if log_odds is not None and not has_zeros:
-            self._found["log_ratio", 1, 0] = log_odds
 
     @classmethod
-    def from_probabilities(
-        cls, probabilities: Floats, log_odds: Floats | None = None, *, has_zeros: bool | None = None
+    def from_weights(
+        cls, weights: Floats, *, normalised: bool = False, has_zeros: bool | None = None
     ) -> "Beliefs":
-        """Of normalised probabilities [B, K]; of two states the log-odds [B] of state 1 may come along."""
-        return cls(probabilities, in_logs=False, log_odds=log_odds, has_zeros=has_zeros)
+        """Of numbers [B, K] in proportion to the probabilities, or of these."""
+        return cls(weights, in_logs=False, normalised=normalised, has_zeros=has_zeros)
 
     @classmethod
     def from_logs(cls, logs: Floats, *, has_zeros: bool | None = None) -> "Beliefs":
@@ -74,7 +73,7 @@ class Beliefs:
 
     def probability(self, state: int) -> Floats:
         """[B] q(state)."""
-        if not self._in_logs:
+        if self._normalised:
             return self._numbers[:, state]
         return self._once("probability", state, -1, lambda: self._weights[:, state] / self._total)
 
@@ -98,7 +97,7 @@ class Beliefs:
     def impossible(self) -> Bools:
         """[B] whether all states are excluded."""
         if not self._in_logs:
-            return np.asarray(np.isnan(self._numbers[:, 0]))
+            return np.asarray(np.isnan(self._total) | (self._total == 0.0))
         return np.asarray(self.is_zero.all(axis=1))
 
     def _log(self, state: int) -> Floats:
@@ -108,7 +107,7 @@ class Beliefs:
         elif self.n_states == 2:  # near certainty the other state's probability has the digits
             logs = -np.log1p(numbers[:, 1 - state] / numbers[:, state])
         else:
-            logs = np.log(numbers[:, state])
+            logs = np.log(self.probability(state))
         return logs
 
     def _log_ratio(self, state: int, rival: int) -> Floats:
@@ -137,7 +136,7 @@ class Beliefs:
     @cached_property
     def _weights(self) -> Floats:
         """[B, K] in proportion to the probabilities."""
-        return np.exp(self._numbers - self._top[:, None])
+        return np.exp(self._numbers - self._top[:, None]) if self._in_logs else self._numbers
 
     @cached_property
     def _total(self) -> Floats:
@@ -152,8 +151,10 @@ class Beliefs:
 
 def _sum(columns: list[Floats]) -> Floats:
     """Added up one after the other, as a loop would: the same number for any B."""
-    total = columns[0].copy()
-    for column in columns[1:]:
+    if len(columns) == 1:
+        return columns[0].copy()
+    total: Floats = columns[0] + columns[1]
+    for column in columns[2:]:
         total += column
     return total
 
