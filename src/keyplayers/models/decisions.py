@@ -71,8 +71,11 @@ def average(parts: list[Prediction], n_backgrounds: int) -> Prediction:
 
 
 def _mean(parts: list[Any], width: int, n_backgrounds: int) -> Floats:
-    rows = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
-    whole: Floats = rows[0] if len(rows) == 1 else np.concatenate(rows)
+    whole: Floats
+    if len(parts) == 1:
+        whole = parts[0]
+    else:
+        whole = np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
     return whole if n_backgrounds == 1 else whole.reshape(-1, n_backgrounds, width).mean(axis=1)
 
 
