@@ -15,10 +15,17 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 def is_frame(data: Any) -> bool:
-    """Whether `data` is a data frame (pandas, polars, pyarrow, ...), eager or lazy."""
-    return nw.dependencies.is_into_dataframe(data) or isinstance(
-        nw.from_native(data, pass_through=True), nw.LazyFrame
+    """Whether `data` is a data frame (pandas, polars, pyarrow, DuckDB, ...), eager or lazy, or an Arrow stream."""
+    return (
+        nw.dependencies.is_into_dataframe(data)
+        or isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
+        or _is_stream(data)
     )
+
+
+def _is_stream(data: Any) -> bool:
+    """Whether it gives a table by Arrow's PyCapsule stream, as results of databases (ADBC) do."""
+    return hasattr(data, "__arrow_c_stream__") and not nw.dependencies.is_into_series(data)
 
 
 def column_labels(data: Any) -> list[Any]:
@@ -41,7 +48,11 @@ def read_frame(data: Any) -> "nw.DataFrame[Any]":
         if repeated is not None:
             raise InputError(f"columns must have distinct names, but {repeated!r} stands more than once")
         data = data.set_axis(names, axis=1)
-    frame = nw.from_native(data)
+    frame = nw.from_native(data, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        import pyarrow as pa
+
+        frame = nw.from_native(pa.RecordBatchReader.from_stream(data).read_all())
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 

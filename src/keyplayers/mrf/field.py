@@ -397,16 +397,16 @@ class MarkovRandomField:
         )
         return float(self.log_priors[self.offsets[:-1] + x].sum() + self.log_potentials[cells].sum())
 
-    def observe(
-        self, evidence: Mapping[Hashable, Any], *, unknown: Literal["error", "skip"] = "error"
-    ) -> "MarkovRandomField":
+    def observe(self, evidence: Any, *, unknown: Literal["error", "skip"] = "error") -> "MarkovRandomField":
         """A new field in which variables are observed.
 
         Parameters
         ----------
         evidence
             ``{name: state}`` for hard evidence (the state's name, or its number), ``{name: weights [K]}`` for
-            soft evidence, which multiplies the prior.
+            soft evidence, which multiplies the prior. Or a frame with a column of names and one of states, or
+            one of weights per state (rows without a state say nothing); or a pandas Series of states, names in
+            its index.
         unknown
             What to do with names that no variable has: "error", or "skip"; `notes` then counts them.
 
@@ -419,10 +419,11 @@ class MarkovRandomField:
         ContradictionError
             The prior excludes what was observed.
         """
-        if not isinstance(evidence, Mapping):
-            raise InputError(f"evidence must be {{name: state or weights}}, got {type(evidence).__name__}")
         if unknown not in ("error", "skip"):
             raise InputError(f"unknown must be error or skip, got {unknown!r}")
+        from .build.evidence import read_evidence
+
+        evidence = read_evidence(evidence, lambda name: self.states(name) if name in self.names else ())
         skipped = [name for name in evidence if name not in self.names] if unknown == "skip" else []
         log_priors = self.log_priors.copy()
         for name, given in evidence.items():

@@ -125,13 +125,6 @@ def _from_frame(data: Any, request: FieldRequest) -> EdgeRows:
     return EdgeRows(frame[columns.source], frame[columns.target], types, weights, notes=notes)
 
 
-def _from_stream(data: Any, request: FieldRequest) -> EdgeRows:
-    """Whatever gives Arrow's PyCapsule stream: a relation of DuckDB, a cursor of ADBC."""
-    import pyarrow as pa
-
-    return _from_frame(pa.RecordBatchReader.from_stream(data).read_all(), request)
-
-
 def _from_array(edges: Any, request: FieldRequest) -> EdgeRows:
     """Whatever NumPy can read: arrays and matrices of its own, tensors of torch or JAX."""
     array = np.asarray(edges)
@@ -196,7 +189,6 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any, FieldRequest], EdgeRow
     (lambda edges: hasattr(edges, "tocoo"), _from_sparse),
     (is_frame, _from_frame),
     (_is_series, _refuse("a single column has one end of each edge")),
-    (lambda edges: hasattr(edges, "__arrow_c_stream__"), _from_stream),
     (lambda edges: hasattr(edges, "__array__") or hasattr(edges, "__dlpack__"), _from_array),
     (lambda edges: hasattr(edges, "__iter__"), _from_pairs),
 )
