@@ -19,7 +19,7 @@ demo: $(VENV)/.demo
 	$(BIN)/keyplayers demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/.check
 	@echo "== format";      $(BIN)/ruff format --check .
@@ -27,7 +27,7 @@ check: $(VENV)/.check
 	@echo "== types";       $(BIN)/mypy
 	@echo "== floors";      $(BIN)/lint-imports
 	@echo "== tests, with the examples in docstrings and docs"
-	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+	$(BIN)/python -m pytest -n auto $(PYTEST_OPTIONS)
 
 bench: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --no-deps -r benchmarks/requirements.txt
