@@ -33,6 +33,11 @@ def play_thrice(game, request, random_state, progress):
     return replace(found, n_evaluations=3 * found.n_evaluations, diagnostics={"played": "thrice"})
 
 
+def play_walks_thrice(game, request, random_state, progress):
+    found = engines.WALK_ENGINES["convolution"].play(game, request, random_state, progress)
+    return replace(found, n_evaluations=3 * found.n_evaluations, diagnostics={"played": "thrice"})
+
+
 class Timid:
     """Expects nothing of anybody, and prefers the last player."""
 
@@ -48,12 +53,17 @@ class Timid:
 
 @pytest.fixture
 def known():
-    before = dict(worths.KINDS), dict(engines.ENGINES), dict(surrogates.SURROGATES)
+    tables = worths.KINDS, engines.ENGINES, engines.WALK_ENGINES, surrogates.SURROGATES
+    before = [dict(table) for table in tables]
     worths.register(worths.Kind("hellinger", "distance", "agreement with the belief", hellinger))
     engines.register_engine(engines.Engine("thrice", lambda *game: None, lambda *game: "to be sure", play_thrice))
+    engines.register_engine(
+        engines.Engine("walks thrice", lambda *game: None, lambda *game: "to be sure", play_walks_thrice),
+        coalitions="walks",
+    )
     surrogates.SURROGATES["timid"] = lambda gains, gap: Timid(len(gains))
     yield
-    for table, old in zip((worths.KINDS, engines.ENGINES, surrogates.SURROGATES), before, strict=True):
+    for table, old in zip(tables, before, strict=True):
         table.clear()
         table.update(old)
 
@@ -83,6 +93,40 @@ def test_worth_and_engine_go_through_files_and_stores(known, tmp_path, suffix):
     store = kp.explain_many(explainer, ["x", "b"], store=tmp_path / "s", n_jobs=2, prefer="threads")
     assert store["x"].values.tobytes() == found.values.tobytes()
     assert store.manifest["settings"]["worth"] == "hellinger"
+
+
+def test_an_engine_of_the_game_of_walks_goes_through_files_and_stores(known, tmp_path):
+    explainer = kp.GraphShapley(field(), method="walks thrice")
+    found, usual = explainer.explain("x"), kp.GraphShapley(field()).explain("x")
+    assert (found.engine, found.engine_reason, found.diagnostics) == (
+        "walks thrice", "asked for", {"played": "thrice"},
+    )  # fmt: skip
+    assert found.n_evaluations == 3 * usual.n_evaluations
+    assert found.values.tobytes() == usual.values.tobytes()
+    found.save(tmp_path / "x.json")
+    assert kp.load(tmp_path / "x.json").to_dict() == found.to_dict()
+    store = kp.explain_many(explainer, ["x", "b"], store=tmp_path / "s", n_jobs=2, prefer="threads")
+    assert store["x"].engine == "walks thrice"
+
+
+def test_each_game_is_played_by_its_own_engines(known):
+    with pytest.raises(kp.InputError, match="coalitions='walks'"):
+        kp.GraphShapley(field(), coalitions="subtrees", method="walks thrice").explain("x")
+    with pytest.raises(kp.InputError, match="walks thrice .*coalitions='subtrees'"):
+        kp.GraphShapley(field(), method="enumeration").explain("x")
+
+
+def test_auto_asks_engines_of_walks_in_turn(known):
+    def refuse(game, request, progress):
+        return "not today"
+
+    for name in ("convolution", "sampling"):
+        old = engines.WALK_ENGINES[name]
+        engines.register_engine(replace(old, refuses=refuse), coalitions="walks")
+    found = kp.GraphShapley(field()).explain("x")
+    assert (found.engine, found.engine_reason) == ("walks thrice", "not today; not today; to be sure")
+    with pytest.raises(kp.TooLargeError, match="sampling cannot play: not today"):
+        kp.GraphShapley(field(), method="sampling").explain("x")
 
 
 def test_the_command_line_takes_and_prints_them(known, cli):

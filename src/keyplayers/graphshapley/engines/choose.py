@@ -6,25 +6,26 @@ from ..._base.progress import Progress
 from ..._base.seeding import RandomState
 from ...errors import InputError, TooLargeError
 from ..game.game import EngineResult, Game
-from .registry import ENGINES, Engine, Request, methods, register_engine
+from .registry import ENGINES, WALK_ENGINES, Engine, Request, register_engine
 
 # Coalitions that "auto" enumerates where convolution could play: there it takes no longer, and its error is
 # negligible.
 _MAX_ENUMERATED_BESIDE_CONVOLUTION = 50_000
 
 
-def choose_engine(game: Game, method: str, request: Request, progress: Progress) -> tuple[Engine, str]:
+def choose_engine(game: Game, method: str, request: Request, progress: Progress) -> tuple[Engine[Game], str]:
     """The engine that plays, and why; `progress` is told where that takes counting.
 
     Raises
     ------
     InputError
-        There is no such method.
+        There is no such method for this game.
     TooLargeError
         The asked one cannot, or with "auto" none can; the message says what to change.
     """
-    if method not in methods():
-        raise InputError(f"method must be one of {', '.join(methods())}, got {method!r}")
+    if method not in ("auto", *ENGINES):
+        other = f"; {method!r} plays the game of walks: coalitions='walks'" if method in WALK_ENGINES else ""
+        raise InputError(f"method must be one of {', '.join(['auto', *ENGINES])}, got {method!r}{other}")
     asked = list(ENGINES.values()) if method == "auto" else [ENGINES[method]]
     if method == "auto" and _convolution_refuses(game, request, progress) is None:
         request = replace(request, max_enumerated=_MAX_ENUMERATED_BESIDE_CONVOLUTION)

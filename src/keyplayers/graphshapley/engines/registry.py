@@ -1,11 +1,16 @@
-"""The table of engines: each is registered by name and looked up when it is asked for."""
+"""The tables of engines, one for each game: registered by name, and looked up when they are asked for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from ..._base.progress import Progress
 from ..._base.seeding import RandomState
 from ..game.game import EngineResult, Game
+from ..game.walk_game import WalkGame
+
+Coalitions: TypeAlias = Literal["walks", "subtrees"]
+Playable = TypeVar("Playable", Game, WalkGame)
 
 # Coalitions that enumeration prices where nobody says otherwise: a second or two.
 MAX_ENUMERATED = 2_000_000
@@ -19,6 +24,7 @@ class Request:
     std_error_goal: float | None = None  # of the largest values, in the worth's unit: where sampling may stop
     keep_coalitions: bool = False
     max_enumerated: int = MAX_ENUMERATED  # coalitions to enumerate where `max_evals` is None
+    max_convolved: int | None = None  # copies of a walk game, equal ones once, to convolve; None: any number
 
     @property
     def enumeration_limit(self) -> int:
@@ -27,30 +33,33 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Engine:
-    """One way of finding the values."""
+class Engine(Generic[Playable]):
+    """One way of finding the values of one of the two games."""
 
     name: str
     # None where it can play, else why not, with what to change
-    refuses: Callable[[Game, Request, Progress], str | None]
+    refuses: Callable[[Playable, Request, Progress], str | None]
     # why "auto" takes it, once it does not refuse
-    reason: Callable[[Game, Request], str]
-    play: Callable[[Game, Request, RandomState, Progress], EngineResult]
+    reason: Callable[[Playable, Request], str]
+    play: Callable[[Playable, Request, RandomState, Progress], EngineResult]
 
 
-# in the order in which method="auto" asks them
-ENGINES: dict[str, Engine] = {}
+# in the order in which method="auto" asks them: for the game of subtrees, and for that of walks
+ENGINES: dict[str, Engine[Game]] = {}
+WALK_ENGINES: dict[str, Engine[WalkGame]] = {}
 
 
-def register_engine(engine: Engine) -> Engine:
-    """Make an engine known by its name; a later one of the same name takes its place.
+def register_engine(engine: Engine[Any], *, coalitions: Coalitions = "subtrees") -> Engine[Any]:
+    """Make an engine known by its name; a later one of the same name and game takes its place.
 
-    ``GraphShapley(mrf, method=engine.name)`` asks for it; "auto" asks it after those that were there before.
+    ``GraphShapley(mrf, coalitions=coalitions, method=engine.name)`` asks for it; "auto" asks it after those that
+    were there before.
     """
-    ENGINES[engine.name] = engine
+    table: dict[str, Engine[Any]] = WALK_ENGINES if coalitions == "walks" else ENGINES
+    table[engine.name] = engine
     return engine
 
 
 def methods() -> list[str]:
-    """What the setting `method` may be."""
-    return ["auto", *ENGINES]
+    """What the setting `method` may be, whichever game is played."""
+    return ["auto", *dict.fromkeys([*ENGINES, *WALK_ENGINES])]

@@ -1,5 +1,7 @@
 """The engines of the walk game, and which of them plays."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..._base.arrays import Floats
@@ -8,10 +10,8 @@ from ..._base.seeding import RandomState
 from ...errors import InputError, TooLargeError
 from ..game.game import EngineResult
 from ..game.walk_game import WalkGame
-from ..game.walk_symmetry import Merged, merge_equal_copies
-from .registry import Request
+from .registry import WALK_ENGINES, Engine, Request, register_engine
 
-METHODS = ("auto", "convolution", "sampling")
 # Copies, equal ones counted once, up to which "auto" takes convolution: beyond, draws are sure enough sooner.
 _MAX_CONVOLVED = 50_000
 
@@ -26,38 +26,70 @@ def play_walks(
     InputError
         There is no such method for this game.
     TooLargeError
-        Convolution was asked for and cannot play; the message says why.
+        The one asked for cannot play, or with "auto" none can; the message says why.
     """
-    from .walk_convolution import why_not
-
-    if method not in METHODS:
+    if method not in ("auto", *WALK_ENGINES):
         raise InputError(
-            f"the walk game is played by {' or '.join(METHODS[1:])} (or method='auto'), not by {method!r}, "
+            f"the walk game is played by {' or '.join(WALK_ENGINES)} (or method='auto'), not by {method!r}, "
             "which plays the game of subtrees: coalitions='subtrees'"
         )
     if not len(game.ball.members) > 1:
         return EngineResult.zeros(0), "convolution", "there is no other variable"
-    if method == "sampling":
-        return _sample(game, request, random_state, progress), "sampling", "asked for"
-    merged = merge_equal_copies(game.tree)
-    obstacle = why_not(merged.tree)
-    if method == "auto" and not obstacle and merged.tree.n_copies > _MAX_CONVOLVED:
-        obstacle = f"{merged.tree.n_copies:,} copies are more than {_MAX_CONVOLVED:,}"
-    if not obstacle:
-        try:
-            found = _convolve(game, merged)
-            reason = "two states without zeros: all coalitions at once, with a proven error bound"
-            return found, "convolution", "asked for" if method == "convolution" else reason
-        except TooLargeError as error:
-            obstacle = str(error)
-    if method == "convolution":
-        raise TooLargeError(f"convolution cannot play: {obstacle}")
-    return _sample(game, request, random_state, progress), "sampling", f"{obstacle}; drawn independently"
+    if method != "auto":
+        return _play_asked(WALK_ENGINES[method], game, request, random_state, progress)
+    request, refusals = replace(request, max_convolved=_MAX_CONVOLVED), list[str]()
+    for engine in list(WALK_ENGINES.values()):
+        refusal = engine.refuses(game, request, progress)
+        if refusal is None:
+            try:
+                found = engine.play(game, request, random_state, progress)
+                return found, engine.name, "; ".join([*refusals, engine.reason(game, request)])
+            except TooLargeError as error:  # which only playing has shown
+                refusal = str(error)
+        refusals.append(refusal)
+    raise TooLargeError("; ".join(refusals))
 
 
-def _convolve(game: WalkGame, merged: Merged) -> EngineResult:
+def _play_asked(
+    engine: Engine[WalkGame], game: WalkGame, request: Request, random_state: RandomState, progress: Progress
+) -> tuple[EngineResult, str, str]:
+    refusal = engine.refuses(game, request, progress)
+    if refusal is not None:
+        raise TooLargeError(f"{engine.name} cannot play: {refusal}")
+    try:
+        return engine.play(game, request, random_state, progress), engine.name, "asked for"
+    except TooLargeError as error:
+        raise TooLargeError(f"{engine.name} cannot play: {error}") from error
+
+
+# Engines are imported when they are asked: nobody waits for the kernels of one that does not play.
+
+
+def _convolution_refuses(game: WalkGame, request: Request, progress: Progress) -> str | None:
+    from .walk_convolution import why_not
+
+    obstacle, n_copies = why_not(game.merged.tree), game.merged.tree.n_copies
+    if not obstacle and request.max_convolved is not None and n_copies > request.max_convolved:
+        obstacle = f"{n_copies:,} copies are more than {request.max_convolved:,}"
+    return obstacle or None
+
+
+def _convolution_reason(game: WalkGame, request: Request) -> str:
+    return "two states without zeros: all coalitions at once, with a proven error bound"
+
+
+def _sampling_refuses(game: WalkGame, request: Request, progress: Progress) -> str | None:
+    return None
+
+
+def _sampling_reason(game: WalkGame, request: Request) -> str:
+    return "drawn independently"
+
+
+def _convolve(game: WalkGame, request: Request, random_state: RandomState, progress: Progress) -> EngineResult:
     from .walk_convolution import convolve_walks
 
+    merged = game.merged
     found = convolve_walks(merged.tree, game.worth, game.direction, law=game.law)
 
     def per_player(per_copy: Floats) -> Floats:
@@ -114,3 +146,7 @@ def _sample(game: WalkGame, request: Request, random_state: RandomState, progres
 def _n_coalitions(game: WalkGame) -> float | None:
     log_n = float(game.tree.log_subtrees[0])
     return float(np.expm1(log_n)) if log_n < 700.0 else None
+
+
+register_engine(Engine("convolution", _convolution_refuses, _convolution_reason, _convolve), coalitions="walks")
+register_engine(Engine("sampling", _sampling_refuses, _sampling_reason, _sample), coalitions="walks")

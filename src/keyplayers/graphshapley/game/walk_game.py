@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...mrf.balls import Ball
 from ...mrf.field import MarkovRandomField
 from .game import WalkTable
 from .walk_beliefs import list_subtrees, log_beliefs_on
+from .walk_symmetry import Merged, merge_equal_copies
 from .walk_tree import BoundaryMessages, WalkTree, walk_tree
 from .worth import Worth, worth_of
 
@@ -39,6 +41,11 @@ class WalkGame:
         """[n-1] where the ball's players stand among the tree's."""
         order: Ints = np.searchsorted(self.tree.players[0], self.ball.members[1:])
         return order
+
+    @cached_property
+    def merged(self) -> Merged:
+        """The tree with equal copies counted once."""
+        return merge_equal_copies(self.tree)
 
 
 def walks_within(
