@@ -59,6 +59,10 @@ _HOMES = {
     "WhatIf": ".mrf.what_if",
     "what_if": ".mrf.what_if",
     "what_ifs": ".mrf.what_if",
+    "LearnedPotential": ".learning.potential",
+    "learn_potential": ".learning.potential",
+    "LearnedPriors": ".learning.priors",
+    "learn_priors": ".learning.priors",
     "McXai": ".mcxai.explainer",
     "FeatureSpace": ".spaces.protocol",
     "Image": ".spaces.image",
@@ -94,6 +98,10 @@ if TYPE_CHECKING:
     from .explanation import Explainer as Explainer
     from .explanation import Explanation as Explanation
     from .graphshapley.explainer import GraphShapley as GraphShapley
+    from .learning.potential import LearnedPotential as LearnedPotential
+    from .learning.potential import learn_potential as learn_potential
+    from .learning.priors import LearnedPriors as LearnedPriors
+    from .learning.priors import learn_priors as learn_priors
     from .mcxai.explainer import McXai as McXai
     from .mrf.balls import Ball as Ball
     from .mrf.balls import ball as ball

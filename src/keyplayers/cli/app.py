@@ -16,6 +16,7 @@ from .demo import demo
 from .doctor import doctor
 from .explain import ball, explain
 from .explain_model import explain_model
+from .learn import learn
 from .output import say
 from .store import store
 from .streams import prepare_streams
@@ -33,7 +34,7 @@ app = typer.Typer(
 # status after Ctrl-C; after a signal it is 128 and its number
 _INTERRUPTED = 130
 
-for _command in (beliefs, explain, ball, what_if, explain_model, demo, doctor):
+for _command in (beliefs, explain, ball, what_if, learn, explain_model, demo, doctor):
     commands.add(app, _command)
 app.add_typer(store, name="store")
 
