@@ -156,6 +156,12 @@ def complain(target: Hashable, game: SubtreeGame) -> None:
             "are less sure than they look; raise max_evals",
             PrecisionWarning,
         )
+    if game.diagnostics.get("law") == "chain" and game.diagnostics.get("chains_agree", True) is None:
+        warn(
+            f"the chains that sampled the coalitions of {target!r} are too short for what they remember: nobody "
+            "can tell whether they agree, and standard errors rest on four chains; raise max_evals",
+            PrecisionWarning,
+        )
     if game.partial:
         warn(f"stopped early: the values of {target!r} rest on the coalitions seen so far", PrecisionWarning)
     other = game.inference.messages_belief

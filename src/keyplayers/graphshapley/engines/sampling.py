@@ -19,11 +19,12 @@ from ..._base.seeding import RandomState, child, seed_sequence
 from ...errors import ContradictionError, InputError
 from ..game.game import EngineResult, Game
 from ..game.packing import PackedField, is_smooth, pack_field
+from ..game.ranges import largest_contributions
 from ..game.symmetry import equal_players, find_branches
 from ..game.worth import meets_zero, price
 from . import _forest_kernels, _rehanging_kernels
 from .chain import Chain, Core, Pendant, find_core, find_pendant
-from .estimates import Estimate, Goal, Tally, estimate_values, largest, pool
+from .estimates import Estimate, Goal, Players, Tally, estimate_values, largest, pool
 from .forests import AskedRows, Forest, Work, beliefs_of, sweep
 from .rehanging import Ways, make_ways, n_hung, no_ways, tables_into_target
 
@@ -156,10 +157,11 @@ class Sampler:
         self.n_workers = min(_CHAINS, n_threads(n_jobs))
         packed, linear = pack_field(field), is_smooth(field)
         branches = find_branches(field, packed)
-        self.labels = equal_players(field, packed, branches)
+        labels = equal_players(field, packed, branches)
         self.core: Core = find_core(field, branches)
         self.pendant: Pendant
-        self.pendant, self.silent = find_pendant(field, packed, branches)
+        self.pendant, silent = find_pendant(field, packed, branches)
+        self.players = Players.of(labels, silent, largest_contributions(field, game.worth))
         self.ways_in = tables_into_target(self.core, field.slots.tables, linear=linear)
         root = seed_sequence(random_state)
         chains = [
@@ -188,7 +190,8 @@ class Sampler:
                 while True:
                     self.advance(n_draws, progress, pressed)
                     estimate = self.estimate()
-                    if pressed() or n_draws == total or goal.is_met(estimate):
+                    first = n_draws <= _FIRST_ROUND  # what is rare has had no chance yet
+                    if pressed() or n_draws == total or (not first and goal.is_met(estimate)):
                         break
                     n_draws = min(total, math.ceil(n_draws * _NEXT_ROUND))
                 stopped = pressed()
@@ -223,9 +226,13 @@ class Sampler:
     def estimate(self) -> Estimate:
         """What the draws so far say."""
         low, high = self._extremes()
-        return estimate_values(
-            [stream.tally for stream in self.streams], self.labels, self.silent, max(0.0, high - low)
-        )
+        tallies = [stream.tally for stream in self.streams]
+        return estimate_values(tallies, self.players, max(0.0, high - low), dependent=self.dependent)
+
+    @property
+    def dependent(self) -> bool:
+        """Whether draws come from a Markov chain."""
+        return self.core.members.size > 1
 
     def _extremes(self) -> tuple[float, float]:
         """Smallest and largest worth seen."""
@@ -233,11 +240,12 @@ class Sampler:
         return min(lows), max(highs)
 
     def _result(self, estimate: Estimate, partial: bool) -> EngineResult:
-        totals = sum((stream.tally.totals for stream in self.streams), np.zeros((len(self.labels), 4)))
+        labels = self.players.labels
+        totals = sum((stream.tally.totals for stream in self.streams), np.zeros((len(labels), 4)))
         with np.errstate(invalid="ignore", divide="ignore"):
-            visits = pool(self.labels, estimate.visits[None])[0]
-            parts = (pool(self.labels, totals[:, :2].T) / visits)[:, self.labels]
-        parts[:, self.silent] = 0.0
+            visits = pool(labels, estimate.visits[None])[0]
+            parts = (pool(labels, totals[:, :2].T) / visits)[:, labels]
+        parts[:, self.players.silent] = 0.0
         values = estimate.values
         players = slice(1, None)
         low, high = self._extremes()
@@ -261,7 +269,7 @@ class Sampler:
         watched = largest(estimate.values[1:])
         finite = sizes[watched][np.isfinite(sizes[watched])]
         return {
-            "law": "chain" if self.core.members.size > 1 else "independent",
+            "law": "chain" if self.dependent else "independent",
             "chains": _CHAINS,
             "batches": estimate.degrees + 1,
             "degrees_of_freedom": estimate.degrees,
@@ -271,5 +279,6 @@ class Sampler:
             "effective_sample_size": float(finite.min()) if finite.size else None,
             "chains_agree": estimate.chains_agree,
             "p_agreement": estimate.p_agreement,
+            "allowed_for_unseen": float(estimate.unseen[1:][watched].max(initial=0.0)),
             "never_visited": int(np.isnan(estimate.values[1:]).sum()),
         }

@@ -50,7 +50,7 @@ def trim(around: Ball, max_variables: int, *, n_steps: int | None = None) -> tup
     if around.n_variables <= max_variables:
         return around, None
     field = around.field
-    reach, onto = _strongest_ways(field)
+    reach, onto = strongest_ways(field)
     if n_steps is not None:
         reach = _reach_of_walks(field, n_steps)
     score = reach * (_prior_strength(field) + 1e-9)  # a variable without a prior may still pass on
@@ -62,7 +62,7 @@ def trim(around: Ball, max_variables: int, *, n_steps: int | None = None) -> tup
     return trimmed, Cut(int((~kept & field.real).sum()), float(told[kept[1:]].sum() / told.sum()))
 
 
-def _strongest_ways(field: MarkovRandomField) -> tuple[Floats, Ints]:
+def strongest_ways(field: MarkovRandomField) -> tuple[Floats, Ints]:
     """[n] how much of a change gets from a variable to variable 0 at most; [n] the next variable on that way."""
     slots = field.slots
     passes = np.tanh(cross_ratios(field) / 4.0)[slots.tables >> 1]

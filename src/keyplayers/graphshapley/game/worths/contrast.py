@@ -2,7 +2,7 @@
 
 from ...._base.arrays import Floats
 from ..beliefs import Beliefs
-from .log_odds import derivatives
+from .log_odds import derivatives, slope
 from .registry import CONTRAST, Kind, Question, register
 
 
@@ -26,5 +26,6 @@ register(
         saturates=False,
         replaces_zero=replaces_zero,
         derivatives=derivatives,
+        slope=slope,
     )
 )

@@ -23,6 +23,11 @@ def derivatives(question: Question) -> Floats:
     return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
+def slope(question: Question, reach: float) -> float:
+    """Log-odds move by no more than the log-ratios that they are a mean of."""
+    return 1.0
+
+
 register(
     Kind(
         "log_odds",
@@ -33,5 +38,6 @@ register(
         saturates=False,
         replaces_zero=replaces_zero,
         derivatives=derivatives,
+        slope=slope,
     )
 )

@@ -27,6 +27,11 @@ def derivatives(question: Question) -> Floats:
     return np.concatenate([[1.0], DERIVATIVES[:5]])
 
 
+def slope(question: Question, reach: float) -> float:
+    """A difference of two means, one by b and one by q, of what the logarithms move by."""
+    return 1.0
+
+
 register(
     Kind(
         "neg_cross_entropy",
@@ -35,5 +40,6 @@ register(
         price=price,
         replaces_zero=replaces_zero,
         derivatives=derivatives,
+        slope=slope,
     )
 )

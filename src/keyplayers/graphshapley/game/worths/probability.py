@@ -21,6 +21,11 @@ def derivatives(question: Question) -> Floats:
     return DERIVATIVES.copy()
 
 
+def slope(question: Question, reach: float) -> float:
+    """q(s) (1 − q(s)) at most."""
+    return 0.25
+
+
 register(
     Kind(
         "probability",
@@ -30,5 +35,6 @@ register(
         n_states_named=1,
         replaces_zero=replaces_zero,
         derivatives=derivatives,
+        slope=slope,
     )
 )

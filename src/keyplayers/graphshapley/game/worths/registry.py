@@ -38,6 +38,9 @@ class Kind:
     # [6] bounds on the absolute derivatives 1 .. 6 of the worth by the target's log-odds, for two states; without
     # them convolution cannot bound its error and leaves the game to other engines
     derivatives: Callable[[Question], Floats] | None = None
+    # most that the worth moves per nat by which a belief's log-ratios move, where no log q(x) − log b(x) lies
+    # farther than `reach` from another; without it nobody knows what draws have not seen
+    slope: Callable[[Question, float], float] | None = None
 
 
 KINDS: dict[str, Kind] = {}
