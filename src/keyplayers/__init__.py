@@ -59,6 +59,8 @@ _HOMES = {
     "WhatIf": ".mrf.what_if",
     "what_if": ".mrf.what_if",
     "what_ifs": ".mrf.what_if",
+    "Evaluation": ".learning.evaluation",
+    "evaluate": ".learning.evaluation",
     "LearnedPotential": ".learning.potential",
     "learn_potential": ".learning.potential",
     "LearnedPriors": ".learning.priors",
@@ -98,6 +100,8 @@ if TYPE_CHECKING:
     from .explanation import Explainer as Explainer
     from .explanation import Explanation as Explanation
     from .graphshapley.explainer import GraphShapley as GraphShapley
+    from .learning.evaluation import Evaluation as Evaluation
+    from .learning.evaluation import evaluate as evaluate
     from .learning.potential import LearnedPotential as LearnedPotential
     from .learning.potential import learn_potential as learn_potential
     from .learning.priors import LearnedPriors as LearnedPriors

@@ -42,3 +42,16 @@ def test_what_a_file_cannot_hold_is_refused(model, cli):
     assert "POTENTIAL.json" in cli("learn", *files, "--per-type", "-o", model / "p.csv").err
     (model / "labels.csv").write_text("name,label\nv1,good\nv1,bad\n")
     assert "row 2: 'v1' is 'bad' here" in cli("learn", *files).err
+
+
+def test_an_evaluation_in_words_and_as_json(model, cli):
+    files = [model / "edges.csv", "--labels", model / "labels.csv", "--splits", "2"]
+    done = cli("evaluate", *files)
+    assert done.status == 0
+    assert "ropagation" in done.out
+    assert "label propagation" in done.out
+    data = json.loads(cli("evaluate", *files, "--homophily", "0.8", "--json", "--positive", "bad").out)
+    assert data["positive"] == "bad"
+    assert data["rows"][0]["name"] == "beliefs of the field"
+    assert cli("evaluate", *files, "--per-type", "-o", model / "t.csv").status == 0
+    assert (model / "t.csv").read_text().startswith('"name","auc"')

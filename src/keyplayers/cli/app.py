@@ -14,6 +14,7 @@ from . import commands
 from .beliefs import beliefs
 from .demo import demo
 from .doctor import doctor
+from .evaluate import evaluate
 from .explain import ball, explain
 from .explain_model import explain_model
 from .learn import learn
@@ -34,7 +35,7 @@ app = typer.Typer(
 # status after Ctrl-C; after a signal it is 128 and its number
 _INTERRUPTED = 130
 
-for _command in (beliefs, explain, ball, what_if, learn, explain_model, demo, doctor):
+for _command in (beliefs, explain, ball, what_if, learn, evaluate, explain_model, demo, doctor):
     commands.add(app, _command)
 app.add_typer(store, name="store")
 

@@ -1,7 +1,7 @@
 """A partly labelled graph as arrays, and fields on it."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -58,6 +58,12 @@ class LabelledGraph:
     def joints(self) -> "Joints":
         """Pairs of variables that edges join, each pair once."""
         return _join(self)
+
+    def labelled(self, labels: Ints) -> "LabelledGraph":
+        """The same graph with other labels [N]."""
+        graph = replace(self, labels=labels)
+        graph.__dict__["joints"] = self.joints
+        return graph
 
     @cached_property
     def degrees(self) -> Ints:
