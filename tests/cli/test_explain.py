@@ -47,6 +47,20 @@ def test_a_sentence_a_table_and_a_summary(cli, edges):
 
 
 @pytest.mark.filterwarnings("ignore::keyplayers.PrecisionWarning")
+def test_what_ifs_stand_beside_values_on_request(cli, edges, mrf, tmp_path):
+    expected = kp.GraphShapley(mrf, what_if=True).explain("dan")
+    ann = expected.players.index("ann")
+    done = cli("explain", edges, *FLAGS, "--target", "dan", "--what-if")
+    assert done.status == 0, done.err
+    assert "P(fraud) without evidence" in done.out
+    assert f"{expected.what_ifs.otherwise[ann]:.4f}" in done.out
+    shown = cli("explain", edges, *FLAGS, "--target", "dan", "--what-if", "--json")
+    assert json.loads(shown.out) == expected.to_dict()
+    many = cli("explain", edges, *FLAGS, "--targets", "all", "--what-if", "--json")
+    assert many.status == 0, many.err
+
+
+@pytest.mark.filterwarnings("ignore::keyplayers.PrecisionWarning")
 def test_walks_by_default_and_the_paper_on_request(cli, edges, mrf):
     def found(*options):
         return json.loads(cli("explain", edges, *FLAGS, "--target", "dan", *options, "--json").out)

@@ -60,6 +60,8 @@ def examples():
         potential=np.eye(3) + 0.2,
         states=[0, "one", (2,)],
     )
+    seen = odd.observe({17: "one"})
+    yield "what if", kp.GraphShapley(seen, what_if=True, max_evals=200).explain("text", random_state=0)
     yield "odd names", on_subtrees(odd, worth="probability").explain("text")
     zeros = kp.MarkovRandomField.from_edges([(0, 1)], [[1, 0, 2], [1, 1, 1]], potential=np.ones((3, 3)))
     yield "zeros", on_subtrees(zeros, worth="log_odds", state=1).explain(0)

@@ -97,6 +97,13 @@ def explain(
     max_ball: Annotated[
         int | None, typer.Option(help="Most variables of the ball; of a larger one the likeliest to matter stay.")
     ] = None,
+    what_if: Annotated[
+        bool,
+        typer.Option(
+            "--what-if",
+            help="Also what would be believed without a player's evidence, without it, or if it were otherwise.",
+        ),
+    ] = False,
     exact: Annotated[bool, typer.Option("--exact", help="Explain exact marginals, where feasible.")] = False,
     beliefs: Annotated[
         Path | None, typer.Option(help="Beliefs saved by `keyplayers beliefs -o STATE.npz`, of the same field.")
@@ -155,6 +162,7 @@ def explain(
             max_ball=max_ball,
             beliefs=find_beliefs(mrf, beliefs, exact, inference, jobs, progress),
             keep_coalitions=list_coalitions is not None,
+            what_if=what_if,
         )
         found = None if targets else explainer.explain(name, random_state=seed, progress=progress)
     if found is None:

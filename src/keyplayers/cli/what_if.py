@@ -1,5 +1,6 @@
 """``keyplayers what-if``: what would be believed of the target if the evidence were otherwise?"""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -157,6 +158,7 @@ class _Question:
         for row in rows:
             for key in ("name", "evidence", "otherwise_state"):
                 row[key] = None if row[key] is None else name_to_json(row[key])
+            row["shift"] = row["shift"] if math.isfinite(row["shift"]) else None
         return {
             "schema": SCHEMA,
             "kind": "what_if_table",

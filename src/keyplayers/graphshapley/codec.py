@@ -11,6 +11,7 @@ from .._base.names import name_from_json, name_to_json
 from ..errors import UnknownNameError
 from ..explanation import Explanation, structure_columns, structure_to_dict, structure_value
 from .result import Inference, SubtreeGame
+from .what_ifs import what_ifs_from_json
 
 # version of the JSON of one explanation
 SCHEMA = 1
@@ -29,6 +30,7 @@ def _columns(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]
         "log10_coalitions": game.log10_player_coalitions,
         "path": [" - ".join(str(name) for name in path) for path in game.paths],
         "group": game.groups,
+        **({} if game.what_ifs is None else game.what_ifs.columns),
     }
 
 
@@ -57,6 +59,7 @@ def to_dict(game: SubtreeGame, explanation: Explanation[Any]) -> dict[str, Any]:
         "log10_coalitions": _numbers(game.log10_player_coalitions),
         "path": [[name_to_json(step) for step in path] for path in game.paths],
         "group": game.groups.tolist(),
+        **({} if game.what_ifs is None else game.what_ifs.json_columns),
     }
     lower, upper = game.log10_coalition_bounds
     return {
@@ -179,6 +182,7 @@ def from_dict(data: Mapping[str, Any]) -> Explanation[SubtreeGame]:
             [np.nan if row["value"] is None else row["value"] for row in data.get("factors", ())], dtype=np.float64
         ),
         diagnostics=data["diagnostics"],
+        what_ifs=what_ifs_from_json(players),
     )
     return Explanation(
         kind="graphshapley",

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -40,6 +40,7 @@ from .game.worth import direction_worth, make_worth
 from .inferring import Inferred
 from .result import SubtreeGame
 from .telling import Played, tell, warn
+from .what_ifs import ask_what_ifs
 
 # what comes with the package; others may be registered
 WorthName: TypeAlias = Literal["log_odds", "probability", "symmetric_kl", "neg_cross_entropy"] | str
@@ -104,6 +105,9 @@ class GraphShapley(Settings):
         all targets.
     keep_coalitions
         Whether explanations keep the list of all coalitions, where there are not too many: ``ex.coalitions()``.
+    what_if
+        Whether explanations also say what would be believed without each player's evidence, without the player,
+        and if its evidence were otherwise (see `kp.what_if`): ``ex.what_ifs`` and columns of all tables.
 
     References
     ----------
@@ -133,6 +137,7 @@ class GraphShapley(Settings):
     beliefs: BeliefState | None = setting(None, _BELIEFS)
     max_ball: int | None = setting(None, NOTHING | whole(1))
     keep_coalitions: bool = setting(False, YES_OR_NO)
+    what_if: bool = setting(False, YES_OR_NO)
     order: Literal["size", "value"] = setting("size", one_of("size", "value"))
 
     #: kernels release the GIL: many targets are spread over threads
@@ -179,8 +184,8 @@ class GraphShapley(Settings):
         Explanation
             Players are the other variables of the ball, most important first. Besides what every explanation
             has: ``belief``, ``probabilistic``, ``topological``, ``direction``, ``distances``, ``paths``,
-            ``error_bounds``, ``engine``, ``saturated``, ``worth_alone``, ``worth_ball``, ``inference``, ``ball``:
-            see `SubtreeGame`.
+            ``error_bounds``, ``engine``, ``saturated``, ``worth_alone``, ``worth_ball``, ``inference``, ``ball``,
+            ``what_ifs``: see `SubtreeGame`.
 
         Raises
         ------
@@ -206,7 +211,7 @@ class GraphShapley(Settings):
         played = self._play(game, n_dropped, random_state, progress)
         inference = self.inferred.check(around, messages=self._takes_messages)
         settings = self._settings(random_state)
-        return tell(
+        found = tell(
             self.inferred.beliefs,
             game,
             played,
@@ -215,6 +220,20 @@ class GraphShapley(Settings):
             radius=self.radius,
             settings=settings,
         )
+        return self._with_what_ifs(found, progress) if self.what_if else found
+
+    def _with_what_ifs(self, found: Explanation[SubtreeGame], progress: Progress) -> Explanation[SubtreeGame]:
+        players = found.players
+        state = int(found.structure.log_belief.argmax())
+        answers, n_asked = ask_what_ifs(self.inferred.asked, found.target, state, players, progress)
+        if n_asked < len(players):
+            warn(
+                f"stopped early: what-ifs of {n_asked:,} of the {len(players):,} players of {found.target!r}",
+                PrecisionWarning,
+                below=2,
+            )
+        partial = found.structure.partial or n_asked < len(players)
+        return replace(found, structure=replace(found.structure, what_ifs=answers, partial=partial))
 
     def _ball(self, target: Hashable) -> tuple[Ball, int]:
         """The ball, cut down to `max_ball`, and how many of its variables were dropped."""
@@ -311,6 +330,7 @@ class GraphShapley(Settings):
             "std_error_goal": self.std_error_goal,
             "max_ball": self.max_ball,
             "order": self.order,
+            "what_if": self.what_if,
             "seed": seed,
             "version": __version__,
         }

@@ -44,6 +44,11 @@ class Inferred:
         beliefs = self.beliefs
         return beliefs if isinstance(beliefs.origin, MessageOrigin) else belief_propagation(self.mrf)
 
+    @property
+    def asked(self) -> BeliefState:
+        """Beliefs that what-ifs start from: those explained, or propagation's where those cannot be found anew."""
+        return self.beliefs if self.beliefs.schedule == "exact" else self.propagated
+
     @cached_property
     def messages(self) -> BoundaryMessages:
         """What walks are told by those to whom they do not go on; the same for all targets."""

@@ -18,6 +18,8 @@ _WORTH_NAMING = 0.1
 _OPPOSITION = 0.5
 # Values below say nothing: propagation stops at changes of that size.
 _ROUNDING = 1e-9
+# Probabilities that differ by less look the same in a table.
+_SAME_SHOWN = 1e-4
 # Numbers below are shown as 0: what rounding leaves of one.
 _SHOWN_ZERO = 1e-12
 
@@ -143,6 +145,7 @@ def player_table(found: Explanation[SubtreeGame], top: int) -> Table | None:
     unsure = bool((np.nan_to_num(game.uncertainties, nan=1.0) > _SHOWN_ZERO).any())
     columns = ["player", "speaks", f"value ({found.unit})", *["±"] * unsure]
     columns += ["by its prior", "by its edges", f"pull to {game.direction_state}", "hops", "path"]
+    columns += _what_if_columns(game)
     rows = []
     for i in shown:
         error = float(game.uncertainties[i])
@@ -151,9 +154,35 @@ def player_table(found: Explanation[SubtreeGame], top: int) -> Table | None:
         role = {"for": "for", "against": "against", "connects": "(connects)"}[game.roles[i]]
         path = " - ".join(name_step(step, game) for step in game.paths[i])
         rows.append([name_group(found.players, i, game), role, *numbers, int(game.distances[i]), path])
+        rows[-1] += _what_if_cells(game, i)
     n_shown = sum(len(game.equal_to(i)) for i in shown)
     more = "" if n_shown == len(found) else f" (top {n_shown:,} of {len(found):,})"
     return Table(f"Key players of {found.target}{more}", columns, rows)
+
+
+def _what_if_columns(game: SubtreeGame) -> list[str]:
+    if game.what_ifs is None:
+        return []
+    return [f"P({game.direction_state}) without evidence", "without it", "if it were", "then"]
+
+
+def _what_if_cells(game: SubtreeGame, i: int) -> list[Any]:
+    """Beliefs without player i; of equal players, which differ where more than the ball counts, their range."""
+    asked = game.what_ifs
+    if asked is None:
+        return []
+    equal = game.equal_to(i)
+    numbers = [_range(column[equal]) for column in (asked.without_evidence, asked.without, asked.otherwise)]
+    state = asked.otherwise_state[i]
+    return [*numbers[:2], "-" if state is None else str(state), numbers[2]]
+
+
+def _range(probabilities: Floats) -> Any:
+    known = probabilities[~np.isnan(probabilities)]
+    if not known.size:
+        return "-"
+    low, high = float(known.min()), float(known.max())
+    return low if high - low < _SAME_SHOWN else f"{low:.4f} to {high:.4f}"
 
 
 def _certain(value: float, uncertainty: float) -> float:

@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..mrf.balls import Ball
 from ..mrf.inference.beliefs import BeliefState
 from .game.game import CoalitionTable, WalkTable
+from .what_ifs import WhatIfs
 
 Role: TypeAlias = Literal["for", "against", "connects"]
 
@@ -86,6 +87,7 @@ class SubtreeGame:
         Hashable, ...
     ] = ()  # [F] of the ball, over three or more variables: no players, only on their way
     factor_values: Floats = field(default_factory=lambda: np.zeros(0))  # [F] what each adds by itself
+    what_ifs: WhatIfs | None = None  # where they were asked for
     beliefs: BeliefState | None = None  # of the whole field; None in an explanation from a file or another process
 
     def __getstate__(self) -> dict[str, Any]:

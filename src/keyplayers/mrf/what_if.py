@@ -1,7 +1,7 @@
 """`what_if`: what would the field believe of the target if this evidence were otherwise, or not there?"""
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -11,7 +11,7 @@ import numpy as np
 from .._base.arrays import Floats
 from .._base.names import name_to_json
 from .._base.progress import Progress, Silent
-from ..errors import ConvergenceWarning, InputError
+from ..errors import ContradictionError, ConvergenceWarning, InputError
 from .balls import ball
 from .build.priors import log_weights
 from .field import MarkovRandomField
@@ -53,7 +53,11 @@ class WhatIf:
     @property
     def shift(self) -> float:
         """Change of the log-odds of the state that is most believed now, in nats."""
-        before, after = self._log_odds(self.log_before), self._log_odds(self.log_after)
+        return self.shift_of(self._most_believed)
+
+    def shift_of(self, state: int) -> float:
+        """Change of the log-odds of one state, by its number, in nats."""
+        before, after = _log_odds(self.log_before, state), _log_odds(self.log_after, state)
         return 0.0 if before == after else after - before  # both may be infinite
 
     @property
@@ -90,11 +94,11 @@ class WhatIf:
     def _most_believed(self) -> int:
         return int(self.before.argmax())
 
-    def _log_odds(self, log_belief: Floats) -> float:
-        best = self._most_believed
-        others = np.delete(log_belief, best)
-        with np.errstate(divide="ignore"):
-            return float(log_belief[best] - np.logaddexp.reduce(others)) if len(others) else 0.0
+
+def _log_odds(log_belief: Floats, state: int) -> float:
+    others = np.delete(log_belief, state)
+    with np.errstate(divide="ignore"):
+        return float(log_belief[state] - np.logaddexp.reduce(others)) if len(others) else 0.0
 
 
 def what_if(
@@ -153,27 +157,16 @@ def what_ifs(
     progress: Progress | None = None,
 ) -> list[WhatIf]:
     """Several `what_if` questions about one target, each by itself; a thousand cost less than a thousand runs."""
-    if not tolerance > 0:
-        raise InputError(f"tolerance must be above 0, got {tolerance}")
-    state = belief_propagation(mrf) if beliefs is None else beliefs
-    if state.max_product or not (state.mrf is mrf or same_field(state.mrf, mrf)):
-        raise InputError("beliefs must come from sum-product on this field with this evidence")
+    question = _question(mrf, target, beliefs, tolerance)
     asked = list(changes)
     progress = progress or Silent()
     progress.begin("what if", len(asked))
-    question = _Question(mrf, target, state, tolerance)
     found = []
     for change in asked:
         found.append(question.answer(change))
         progress.advance(1)
     progress.end()
-    if any(not answer.converged for answer in found):
-        warnings.warn(
-            f"propagation did not converge for {sum(not answer.converged for answer in found)} of {len(found)} "
-            "what-ifs: do not rely on those (converged=False)",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    _warn_of_unsure(sum(not answer.converged for answer in found), len(found))
     return found
 
 
@@ -202,14 +195,53 @@ def evidence_table(
         Whether variables without evidence are asked about too.
     """
     around = ball(mrf, target, radius)
-    hops = around.distances[1:][around.is_player].tolist()
-    players = [_Evidence(mrf, name, away) for name, away in zip(around.players, hops, strict=True)]
-    players = [player for player in players if connectors or player.has_evidence]
-    asked = [change for player in players for change in player.changes]
-    found = iter(what_ifs(mrf, target, asked, beliefs=beliefs, tolerance=tolerance, progress=progress))
-    rows = [player.row([next(found) for _ in player.changes]) for player in players]
+    hops = dict(zip(around.players, around.distances[1:][around.is_player].tolist(), strict=True))
+    names = [name for name in hops if connectors or _Evidence(mrf, name).has_evidence]
+    answers = ask_about(mrf, target, names, beliefs=beliefs, tolerance=tolerance, progress=progress)
+    rows = [{"name": name, "distance": hops[name], **answer} for name, answer in zip(names, answers, strict=True)]
     rows.sort(key=lambda row: -abs(row["shift"]))
     return {column: [row[column] for row in rows] for column in _COLUMNS}
+
+
+def ask_about(
+    mrf: MarkovRandomField,
+    target: Hashable,
+    names: Sequence[Hashable],
+    *,
+    state: int | None = None,
+    beliefs: BeliefState | None = None,
+    tolerance: float = TOLERANCE,
+    progress: Progress | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The row of `evidence_table` about each variable named, one after the other: name and distance apart.
+
+    Probabilities and shifts are those of the target's `state`, by its number; None: the most believed one. A state
+    in which a variable cannot be, because the field then excludes every assignment, is no answer.
+    """
+    question = _question(mrf, target, beliefs, tolerance)
+    players = [_Evidence(mrf, name) for name in names]
+    of = int(question.state.log_belief(target).argmax()) if state is None else state
+    n_asked = sum(len(player.changes) for player in players)
+    progress = progress or Silent()
+    progress.begin("what if", n_asked)
+    n_unsure = 0
+    for player in players:
+        answers = [question.answer_if_possible(change) for change in player.changes]
+        n_unsure += sum(answer is not None and not answer.converged for answer in answers)
+        yield player.row(answers, of)
+        progress.advance(len(answers))
+    progress.end()
+    _warn_of_unsure(n_unsure, n_asked)
+
+
+def _warn_of_unsure(n_unsure: int, n_asked: int) -> None:
+    if n_unsure:
+        warnings.warn(
+            f"propagation did not converge for {n_unsure} of {n_asked} what-ifs: do not rely on those "
+            "(converged=False)",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 _COLUMNS = (
@@ -220,8 +252,8 @@ _COLUMNS = (
 class _Evidence:
     """What can be asked about one variable."""
 
-    def __init__(self, mrf: MarkovRandomField, name: Hashable, distance: int) -> None:
-        self.name, self.distance = name, distance
+    def __init__(self, mrf: MarkovRandomField, name: Hashable) -> None:
+        self.name = name
         log_prior = mrf.log_prior(name)
         states = mrf.states(name)
         self.has_evidence = bool(np.ptp(log_prior) != 0)
@@ -234,21 +266,32 @@ class _Evidence:
         given = [REMOVED, *([None] if self.has_evidence else []), *self.others]
         return [{self.name: value} for value in given]
 
-    def row(self, answers: Sequence[WhatIf]) -> dict[str, Any]:
-        best = int(answers[0].before.argmax())
+    def row(self, answers: Sequence[WhatIf | None], of: int) -> dict[str, Any]:
+        """What they say; None among them is the impossible, which leaving something out never is."""
         removed, *rest = answers
         bare = rest.pop(0) if self.has_evidence else None
-        lowest = min(range(len(rest)), key=lambda i: float(rest[i].log_after[best]), default=None)
+        assert removed is not None
+        possible = [(state, answer) for state, answer in zip(self.others, rest, strict=True) if answer is not None]
+        lowest = min(possible, key=lambda other: float(other[1].log_after[of]), default=None)
         return {
-            "name": self.name,
-            "distance": self.distance,
             "evidence": self.state,
-            "without_evidence": None if bare is None else float(bare.after[best]),
-            "without": float(removed.after[best]),
-            "otherwise_state": None if lowest is None else self.others[lowest],
-            "otherwise": None if lowest is None else float(rest[lowest].after[best]),
-            "shift": (bare or removed).shift,
+            "without_evidence": None if bare is None else float(bare.after[of]),
+            "without": float(removed.after[of]),
+            "otherwise_state": None if lowest is None else lowest[0],
+            "otherwise": None if lowest is None else float(lowest[1].after[of]),
+            "shift": (bare or removed).shift_of(of),
         }
+
+
+def _question(
+    mrf: MarkovRandomField, target: Hashable, beliefs: BeliefState | None, tolerance: float
+) -> "_Question":
+    if not tolerance > 0:
+        raise InputError(f"tolerance must be above 0, got {tolerance}")
+    state = belief_propagation(mrf) if beliefs is None else beliefs
+    if state.max_product or not (state.mrf is mrf or same_field(state.mrf, mrf)):
+        raise InputError("beliefs must come from sum-product on this field with this evidence")
+    return _Question(mrf, target, state, tolerance)
 
 
 class _Question:
@@ -282,6 +325,13 @@ class _Question:
             how=how,
             converged=converged,
         )
+
+    def answer_if_possible(self, change: Mapping[Hashable, Any]) -> WhatIf | None:
+        """None where the change excludes every assignment."""
+        try:
+            return self.answer(change)
+        except ContradictionError:
+            return None
 
     def _new_priors(self, change: Mapping[Hashable, Any]) -> dict[int, Floats | None]:
         """Position to log-prior in nats, None: the variable is gone."""
