@@ -70,3 +70,12 @@ def test_many_targets_are_no_picture(cli):
     done = cli("explain", *ASK, "--targets", "all", "-o", "all.png")
     assert done.status == 1
     assert "the suffix must be one of .csv" in done.err
+
+
+def test_a_store_becomes_a_folder_of_pages(cli, tmp_path):
+    assert cli("explain", *ASK, "--targets", "all", "--store", "s", "-q", "--seed", "0").status == 0
+    done = cli("report", "s", "-o", "pages", "-q")
+    assert (done.status, done.out) == (0, "pages/index.html\n")
+    assert [row[0] for row in data_of(tmp_path / "pages" / "index.html")["rows"]] == ["bob", "cy", "dan"]
+    assert cli("report", "nothing", "-o", "pages").status == 1
+    assert cli("report", "s", "-o", ".").status == 1

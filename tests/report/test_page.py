@@ -234,3 +234,42 @@ def test_one_page_of_many_is_small(karate, hostile):
 def test_a_page_ends_in_html(karate, tmp_path):
     with pytest.raises(InputError, match=r"\.html"):
         karate.report(tmp_path / "page.txt")
+
+
+def test_texts_images_and_series_show_what_carries_and_what_opposes(browser, page):
+    def model(texts):
+        p = np.array([0.5 + 0.3 * ("good" in text) - 0.2 * ("bad" in text) for text in texts])
+        return np.column_stack([1 - p, p])
+
+    found = kp.McXai(model, kp.Text()).explain("A <b>good</b> film,\nbut a bad end.", random_state=0)
+    browser.open(page(found), width=400).check_fits()
+    assert browser.texts("mark.mark-for")[0].startswith("good")
+    assert browser.texts("mark.mark-against")[0].startswith("bad")
+    assert browser.texts(".text")[0].startswith("A <b>good")
+    browser.check_quiet()
+
+    def bright(images):
+        p = np.array([0.9 if np.asarray(image)[:4, :4].mean() > 0.5 else 0.1 for image in images])
+        return np.column_stack([1 - p, p])
+
+    picture = np.zeros((16, 16))
+    picture[:4, :4] = 1.0
+    found = kp.McXai(bright, kp.Image()).explain(picture, random_state=0)
+    browser.open(page(found)).check_fits()
+    assert browser.run("const i = document.querySelector('.image'); return [i.naturalWidth, i.naturalHeight]") == [
+        16,
+        16,
+    ]
+    browser.check_quiet()
+
+    def high(series):
+        p = np.array([1 / (1 + np.exp(-4 * (np.nanmax(values) - 2))) for values in series])
+        return np.column_stack([1 - p, p])
+
+    values = np.sin(np.arange(80) / 4.0)
+    values[40:44] += 3.0
+    found = kp.McXai(high, kp.Series()).explain(values, random_state=0)
+    browser.open(page(found), width=400, dark=True).check_fits()
+    assert len(browser.all(".series polyline")) == 1
+    assert len(browser.all(".series rect")) == len(found.key_set) + len(found.opposition)
+    browser.check_quiet()

@@ -19,6 +19,7 @@ from .explain import ball, explain
 from .explain_model import explain_model
 from .learn import learn
 from .output import say
+from .report import report
 from .store import store
 from .streams import prepare_streams
 from .what_if import what_if
@@ -35,7 +36,7 @@ app = typer.Typer(
 # status after Ctrl-C; after a signal it is 128 and its number
 _INTERRUPTED = 130
 
-for _command in (beliefs, explain, ball, what_if, learn, evaluate, explain_model, demo, doctor):
+for _command in (beliefs, explain, ball, what_if, learn, evaluate, explain_model, report, demo, doctor):
     commands.add(app, _command)
 app.add_typer(store, name="store")
 

@@ -19,6 +19,7 @@ _HOMES = {
     "ranking": ".bars",
     "relations": ".games",
     "save_plot": ".choose",
+    "series": ".instances",
     "text": ".instances",
     "trail": ".games",
 }
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .games import relations as relations
     from .games import trail as trail
     from .instances import image as image
+    from .instances import series as series
     from .instances import text as text
     from .quality import calibration as calibration
     from .quality import convergence as convergence

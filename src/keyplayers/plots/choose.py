@@ -30,6 +30,7 @@ PICTURES: dict[str, Callable[..., "Axes"]] = {
     "alternatives": games.alternatives,
     "text": instances.text,
     "image": instances.image,
+    "series": instances.series,
 }
 SUFFIXES = (".png", ".svg", ".pdf")
 _DOTS_PER_INCH = 150
@@ -73,7 +74,7 @@ def _of_field(game: SubtreeGame, found: Explanation[Any]) -> str:
 
 @suitable.register
 def _of_classifier(game: GameTrees, found: Explanation[Any]) -> str:
-    kind = getattr(getattr(game, "view", None), "kind", "ranking")
+    kind = "ranking" if game.view is None else game.view.kind
     return kind if kind in PICTURES else "ranking"
 
 

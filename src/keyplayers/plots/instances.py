@@ -1,4 +1,4 @@
-"""Instances as people see them, the key set in blue and the opposition in red: a text, an image."""
+"""Instances as people see them, the key set in blue and the opposition in red: a text, an image, a series."""
 
 from collections.abc import Hashable
 from itertools import pairwise
@@ -10,7 +10,7 @@ from .._base.printable import printable
 from ..errors import InputError
 from ..explanation import Explanation
 from ..mcxai.result import GameTrees
-from .canvas import AGAINST, FOR, PLAIN, axes_or_new
+from .canvas import AGAINST, FOR, PLAIN, axes_or_new, label, without_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ _POINTS, _ADVANCE, _LEADING = 9.0, 0.602, 1.9
 
 
 def _view_of(found: Explanation[GameTrees], kind: str) -> Any:
-    view = getattr(found.structure, "view", None)
+    view = found.structure.view if isinstance(found.structure, GameTrees) else None
     if view is None or view.kind != kind:
         raise InputError(f"this explanation is of no {kind}")
     return view
@@ -92,6 +92,26 @@ def _lines(whole: str) -> list[tuple[int, str]]:
         lines.append((start, whole[start:stop].rstrip("\n")))
         start = stop
     return lines
+
+
+def series(found: Explanation[GameTrees], ax: "Axes | None" = None) -> "Axes":
+    """A series, a line per channel, with the windows of the key set on blue and of the opposition on red.
+
+    Raises
+    ------
+    InputError
+        It is no explanation of a series.
+    """
+    view = _view_of(found, "series")
+    ax = axes_or_new(ax, 7.2, 3.2)
+    for channel, name in enumerate(view.channels):
+        ax.plot(view.values[:, channel], linewidth=1, label=label(name))
+    for players, colour in ((found.structure.key_set, FOR), (found.structure.opposition, AGAINST)):
+        for begin, end, _ in (view.windows[player] for player in players):
+            ax.axvspan(begin - 0.5, end - 0.5, color=colour, alpha=0.3, linewidth=0)
+    ax.set_xlabel("step")
+    without_frame(ax, "top", "right")
+    return ax
 
 
 def image(found: Explanation[GameTrees], ax: "Axes | None" = None) -> "Axes":

@@ -4,6 +4,7 @@ from .._base.lazy import attach
 
 _HOMES = {
     "to_markdown": ".markdown",
+    "write_index": ".index",
     "write_file": ".files",
     "write_report": ".page",
 }

@@ -10,7 +10,10 @@ from ..explanation import Explanation
 from ..mcxai.result import GameTrees, Players, Relation
 from .facts import Fact
 from .limits import Limits, probabilities, significant
+from .shown import shown as instance_shown
 
+# a change of a probability that is shown as 0
+_NOTHING = 5e-4
 # relations that the matrix shows, the strongest first, and sets beside the key set
 _RELATIONS, _SETS, _ALTERNATIVES = 30, 6, 3
 
@@ -30,11 +33,12 @@ def classifier_data(found: Explanation[GameTrees], limits: Limits) -> dict[str, 
         "sentence": shortened(found.sentence, limits.sentence),
         "facts": [list(fact) for fact in classifier_facts(found)],
         "n_players": len(found),
+        "shown": instance_shown(game, limits),
         "nodes": _nodes(found, shown, limits),
         "others": _others(found, shown),
         "trail": _trail(game, limits),
         "sets": [_listed(players, limits) for players in game.key_sets(_SETS)],
-        "relations": _relations(game.relations()[:_RELATIONS], limits),
+        "relations": _relations(game.relations(), limits),
         "alternatives": _alternatives(game, limits),
         "settings": limits.settings(found.settings),
     }
@@ -89,7 +93,8 @@ def _listed(players: Players, limits: Limits) -> list[str]:
 def _relations(relations: Sequence[Relation], limits: Limits) -> list[list[Any]]:
     return [
         [limits.name(each.player), limits.name(each.given), each.kind, significant(each.change)]
-        for each in relations
+        for each in relations[:_RELATIONS]
+        if abs(each.change) >= _NOTHING
     ]
 
 

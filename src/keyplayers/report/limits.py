@@ -18,6 +18,8 @@ class Limits:
     letters: int  # of a name
     sentence: int  # letters of the sentence
     seconds: float  # for what-ifs; 0: none
+    text: int  # letters of a text that is explained
+    pixels: int  # on the longer side of an image
 
     def name(self, name: Any) -> str:
         """A name as it is shown."""
@@ -29,9 +31,9 @@ class Limits:
 
 
 #: a page of its own
-ONE_PAGE = Limits(nodes=100, letters=300, sentence=3_000, seconds=4.0)
+ONE_PAGE = Limits(nodes=100, letters=300, sentence=3_000, seconds=4.0, text=50_000, pixels=128)
 #: one page of thousands
-ONE_OF_MANY = Limits(nodes=30, letters=80, sentence=700, seconds=0.0)
+ONE_OF_MANY = Limits(nodes=30, letters=80, sentence=700, seconds=0.0, text=1_500, pixels=40)
 
 
 @overload

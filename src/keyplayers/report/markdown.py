@@ -10,7 +10,7 @@ from .limits import Limits
 
 # what Markdown, or the HTML that it may hold, would take for more than a letter
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~$&!])")
-_LIMITS = Limits(nodes=20, letters=80, sentence=3_000, seconds=0.0)
+_LIMITS = Limits(nodes=20, letters=80, sentence=3_000, seconds=0.0, text=0, pixels=1)
 
 
 def to_markdown(found: Explanation[Any]) -> str:

@@ -60,8 +60,7 @@ def render(template: str, data: Any, *, script: str, **more: Any) -> str:
         environment()
         .get_template(template)
         .render(
-            data=data,
-            json=as_script({key: value for key, value in data.items() if key not in _IN_WORDS}),
+            **page_parts(data),
             code=code,
             style=style,
             policy=f"default-src 'none'; script-src 'sha256-{_hash(code)}'; style-src 'sha256-{_hash(style)}'; "
@@ -70,6 +69,11 @@ def render(template: str, data: Any, *, script: str, **more: Any) -> str:
             **more,
         )
     )
+
+
+def page_parts(data: Any) -> dict[str, Any]:
+    """What a template takes: the data for its own texts, and as JSON for the script."""
+    return {"data": data, "json": as_script({key: data[key] for key in data if key not in _IN_WORDS})}
 
 
 def as_script(data: Any) -> str:

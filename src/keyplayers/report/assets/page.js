@@ -497,6 +497,29 @@
     });
     return panel("How the decision turns", el("p", { class: "quiet" }, "Probability of ", name(data.target), ", and what the model says"), list);
   }
+  const MARKED = ["mark-for", "mark-against", ""];
+  const SHOW = {
+    text: shown => el("p", { class: "text", dir: "auto" },
+      shown.pieces.map(([words, role]) => role === 2 ? words : el("mark", { class: MARKED[role] }, words, el("span", { class: "sr" }, ` (${ROLES[role]})`))),
+      shown.left_out ? el("span", { class: "quiet" }, ` … ${count(shown.left_out)} more characters`) : null),
+    image: shown => el("img", { class: "image", src: shown.png, alt: `The image in grey, ${count(shown.width)} by ${count(shown.height)} pixels; the key set is blue, the opposition red. The table names them.` }),
+    series: shown => el("div", {}, shown.channels.map((channel, c) => {
+      const numbers = channel.values.filter(known), bottom = Math.min(...numbers), range = Math.max(...numbers) - bottom || 1;
+      const px = step => 1000 * step / Math.max(shown.n_steps - 1, 1), py = v => 110 - 100 * (v - bottom) / range;
+      const lines = [[]];
+      channel.values.forEach((v, k) => known(v) ? lines[lines.length - 1].push(`${px(shown.steps[k])},${py(v)}`) : lines.push([]));
+      return el("figure", { class: "series" }, el("figcaption", { class: "quiet" }, name(channel.name)),
+        svg("svg", { viewBox: "0 0 1000 120", preserveAspectRatio: "none", role: "img", "aria-label": channel.name },
+          shown.windows.filter(([, , its]) => its < 0 || its === c).map(([begin, end, , role]) =>
+            svg("rect", { x: px(begin - 0.5), y: 0, width: Math.max(px(end) - px(begin), 4), height: 120, fill: INKS[role], opacity: 0.3 })),
+          lines.map(points => svg("polyline", { points: points.join(" "), fill: "none", stroke: "var(--ink)", "stroke-width": 1.5, "vector-effect": "non-scaling-stroke" }))));
+    })),
+  };
+  function instance() {
+    if (!data.shown) return null;
+    return panel("The " + data.shown.kind, SHOW[data.shown.kind](data.shown),
+      el("p", { class: "legend" }, el("span", {}, el("mark", { class: "mark-for" }, "key set")), el("span", {}, el("mark", { class: "mark-against" }, "opposition"))));
+  }
   function sets() {
     if (data.sets.length < 2) return null;
     return panel("Other sets that change it", el("ul", {}, data.sets.slice(1).map(set => el("li", {}, el("div", { class: "chips" }, set.map(p => el("span", { class: "chip for" }, name(p))))))));
@@ -539,6 +562,6 @@
   const put = (column, ...panels) => column.append(...panels.filter(Boolean));
   if (!n) main.replaceChildren(el("p", { class: "panel" }, "There are no players."));
   else if (field) { const picture = neighbourhood(); put(left, ranking()); put(right, picture, detail()); }
-  else if (classifier) { put(left, ranking(), relations()); put(right, trail(), alternatives(), detail(), sets()); }
+  else if (classifier) { put(left, ranking(), relations()); put(right, instance(), trail(), alternatives(), detail(), sets()); }
   else { put(left, ranking()); put(right, detail()); }
 })();
