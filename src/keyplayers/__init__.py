@@ -39,6 +39,7 @@ _HOMES = {
     "Failure": ".batch.run",
     "explain_many": ".batch.run",
     "Store": ".batch.store.reader",
+    "compare": ".report.compare",
     "open_store": ".batch.store.reader",
     "BeliefState": ".mrf.inference.beliefs",
     "belief_propagation": ".mrf.inference.propagation",
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from .mrf.what_if import what_ifs as what_ifs
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
+    from .report.compare import compare as compare
     from .spaces.image import Image as Image
     from .spaces.protocol import FeatureSpace as FeatureSpace
     from .spaces.series import Series as Series

@@ -19,6 +19,7 @@ from typing import (
 
 from ._base.arrays import Floats
 from ._base.frames import make_frame
+from ._base.markup import table_html
 from ._base.names import name_to_json
 from ._base.progress import Progress
 from ._base.records import Record, fields_of, record_to_json, value_to_json
@@ -92,6 +93,12 @@ class Explanation(Generic[Structure]):
         shown = ", ".join(f"{player!r}: {value:.4g}" for player, value in self.top(3))
         more = ", ..." if len(self) > 3 else ""
         return f"<Explanation of {self.target!r} ({self.kind}, {len(self)} players, {self.unit}): {shown}{more}>"
+
+    def _repr_html_(self) -> str:
+        sure = self.std_errors
+        rows = [[player, value, float(sure[i])] for i, (player, value) in enumerate(self.top(10))]
+        more = [f"{len(self) - 10:,} more players"] if len(self) > 10 else []
+        return table_html(self.sentence, ["player", self.unit, "std. error"] if rows else [], rows, more)
 
     def top(self, k: int | None = None) -> list[tuple[Hashable, float]]:
         """The `k` most important players (None: all) with their values, most important first."""

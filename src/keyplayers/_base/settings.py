@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from .markup import table_html
 
 _RULE = "rule"
 
@@ -134,6 +135,10 @@ class Settings:
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
             if not _same(getattr(self, field.name), field.default)
         }
+
+    def _repr_html_(self) -> str:
+        rows = [[name, _shown(value)] for name, value in self.changed().items()]
+        return table_html(type(self).__name__, ["setting", "value"] if rows else [], rows)
 
     def __repr__(self) -> str:
         fields = {field.name: field for field in dataclasses.fields(self)}  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from .._version import __version__
 from ..errors import KeyPlayersError
 from . import commands
 from .beliefs import beliefs
+from .compare import compare
 from .demo import demo
 from .doctor import doctor
 from .evaluate import evaluate
@@ -36,7 +37,7 @@ app = typer.Typer(
 # status after Ctrl-C; after a signal it is 128 and its number
 _INTERRUPTED = 130
 
-for _command in (beliefs, explain, ball, what_if, learn, evaluate, explain_model, report, demo, doctor):
+for _command in (beliefs, explain, ball, what_if, learn, evaluate, explain_model, compare, report, demo, doctor):
     commands.add(app, _command)
 app.add_typer(store, name="store")
 

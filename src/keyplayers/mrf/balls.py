@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from .._base.arrays import Bools, Floats, Ints
+from .._base.markup import table_html
 from .._base.names import Names
 from .._base.segments import concatenated_ranges
 from ..errors import InputError
@@ -79,6 +80,11 @@ class Ball:
     def is_tree(self) -> bool:
         """Whether the ball has no cycle."""
         return self.n_cycles == 0
+
+    def _repr_html_(self) -> str:
+        rows = list(enumerate(self.n_variables_at))
+        size = f"{self.n_variables:,} variables, {self.n_edges:,} edges"
+        return table_html(f"The ball around {self.target}", ["hops", "variables"], rows, [size])
 
     @cached_property
     def log10_tree_coalitions(self) -> float:

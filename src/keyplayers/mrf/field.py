@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._base.arrays import Bools, Floats, Ints
+from .._base.markup import table_html
 from .._base.names import Names, plain_name
 from .._base.segments import offsets_of
 from ..errors import ContradictionError, InputError, UnknownNameError
@@ -480,6 +481,19 @@ class MarkovRandomField:
             f"<MarkovRandomField of {self.n_variables - n_factors:,} variables, {factors}{self.n_edges:,} edges, "
             f"{states}>"
         )
+
+    def _repr_html_(self) -> str:
+        n_observed = int(self.observed.sum())
+        shown = [name for name, _ in zip(self.names, range(10), strict=False)]
+        rows = [[name, ", ".join(map(str, self.states(name))), *self._prior_in_words(name)] for name in shown]
+        notes = [f"{n_observed:,} observed", *self.notes]
+        return table_html(repr(self)[1:-1], ["variable", "states", "prior", "neighbours"], rows, notes)
+
+    def _prior_in_words(self, name: Hashable) -> list[Any]:
+        weights = np.exp(self.log_prior(name))
+        position = self.index(name)
+        prior = ", ".join(f"{p:.3g}" for p in weights / weights.sum())
+        return [prior, int(self.slots.offsets[position + 1] - self.slots.offsets[position])]
 
 
 def index_slots(edges: Ints, potential_index: Ints, n_variables: int) -> Slots:

@@ -15,6 +15,7 @@ from .._version import __version__
 from ..batch.store.encoding import FAILED
 from ..errors import InputError
 from ..explanation import Explanation
+from .compare import decision
 from .data import page_data
 from .limits import ONE_OF_MANY, probabilities, significant
 from .page import asset, environment, page_parts, render
@@ -126,14 +127,9 @@ def _row(target: Hashable, found: Explanation[Any], page: str) -> Row:
 
 
 def _said(found: Explanation[Any]) -> tuple[str, float | None]:
-    """What is believed or predicted, and with what probability, where the method says so."""
-    belief = getattr(found, "belief", None)
-    if belief is not None:
-        best = int(belief.argmax())
-        return ONE_OF_MANY.name(found.states[best]), probabilities(belief)[best]
-    if hasattr(found, "predicted"):
-        return ONE_OF_MANY.name(found.predicted), probabilities(np.array([found.p_target]))[0]
-    return "", None
+    state, probability = decision(found)
+    shown = None if probability is None else probabilities(np.array([probability]))[0]
+    return ("" if state is None else ONE_OF_MANY.name(state)), shown
 
 
 def _render_index(store: "Store", rows: list[Row]) -> str:

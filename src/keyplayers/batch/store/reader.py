@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from ..._base.frames import make_frame
+from ..._base.markup import table_html
 from ...errors import FileFormatError, UnknownNameError
 from ...explanation import Explanation
 from . import views
@@ -108,6 +109,12 @@ class Store(Mapping[Hashable, Explanation[Any]]):
         counts = self.counts
         more = "".join(f", {counts[status]:,} {status}" for status in (PARTIAL, FAILED) if counts[status])
         return f"<Store {self.path}: {len(self):,} explanations{more}>"
+
+    def _repr_html_(self) -> str:
+        summary = self.summary("dict")
+        shown = [summary[name][:10] for name in ("target", "status", "top_player", "top_value", "sentence")]
+        rows = zip(*shown, strict=True)
+        return table_html(repr(self)[1:-1], ["target", "status", "most important", "value", "in words"], rows)
 
     def names(self) -> list[Hashable]:
         """All targets, failed ones included."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._base.arrays import Floats, Ints
 from ..._base.frames import make_frame
+from ..._base.markup import table_html
 from ...errors import InputError, PrecisionWarning
 from ..field import MarkovRandomField
 
@@ -263,6 +264,15 @@ class BeliefState:
             f"<BeliefState of {self.mrf.n_variables:,} variables: {self.schedule}, {self.n_sweeps} sweeps"
             f"{residual}, {how}>"
         )
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, _ in zip(self.mrf.names, range(10), strict=False):
+            belief = self.belief(name)
+            best = int(belief.argmax())
+            rows.append([name, self.mrf.states(name)[best], float(belief[best])])
+        notes = [self.caveat] if self.caveat else []
+        return table_html(repr(self)[1:-1], ["variable", "most believed", "probability"], rows, notes)
 
 
 def belief_columns(state: BeliefState) -> dict[str, Any]:
