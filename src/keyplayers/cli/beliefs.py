@@ -43,7 +43,9 @@ def beliefs(
     as_json: Json = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write all beliefs: .csv, .tsv, .parquet, .json; .npz for --beliefs."),
+        typer.Option(
+            "--output", "-o", help="Write all beliefs: .csv, .tsv, .parquet, .json, .MAR; .npz for --beliefs."
+        ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -54,7 +56,7 @@ def beliefs(
     from ..mrf.storage import load_state, save_state
 
     suffix = output.suffix.lower() if output else ""
-    check_output(output, *TABLES, ".json", ".npz")
+    check_output(output, *TABLES, ".json", ".npz", ".mar")
     if exact and suffix == ".npz":
         raise InputError("exact marginals have no messages to go on from, so they are not kept as .npz")
     if exact and start:
@@ -79,6 +81,10 @@ def beliefs(
     elif output and suffix == ".json":
         with replacing(output) as part:
             part.write_text(json.dumps(_as_data(found, None, state), ensure_ascii=False), encoding="utf-8")
+    elif output and suffix == ".mar":
+        from ..readers.uai import write_marginals
+
+        write_marginals(found, str(output))
     elif output:
         from ..mrf.inference.beliefs import belief_columns
 

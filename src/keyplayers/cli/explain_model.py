@@ -304,7 +304,7 @@ def _read(
     """A table as a pandas frame, with the columns that the model was fitted on where it knows them; its labels."""
     from .._base.optional import require
     from ..errors import FileFormatError, InputError
-    from ..readers import suffix
+    from ..readers.paths import suffix
 
     pandas = require("pandas")
     if not path.is_file():

@@ -20,7 +20,8 @@ Model = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help="Edge table (.csv, .tsv, .parquet: columns source, target[, type]) or .npz; text files also as .gz.",
+        help="Edge table (.csv, .tsv, .parquet: columns source, target[, type]), .npz, a graph (.graphml, .gexf, "
+        ".gml, .mtx) or a model (.uai, .bif, .xmlbif, .fg); text files also as .gz.",
         show_default=False,
     ),
 ]
@@ -75,7 +76,9 @@ class FieldOptions:
     ] = None
     evidence: Annotated[
         Path | None,
-        typer.Option(help="Table of evidence: columns name, state; or name and one weight per state (soft)."),
+        typer.Option(
+            help="Evidence: columns name, state; or name and one weight per state (soft); or a UAI .evid."
+        ),
     ] = None
     duplicates: Annotated[
         str, typer.Option(help="Several edges between two variables: error, merge (equal ones) or multiply.")

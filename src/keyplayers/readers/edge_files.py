@@ -18,6 +18,7 @@ from ..mrf.build.columns import (
 )
 from ..mrf.build.priors import PriorTable, prior_table
 from ..mrf.field import MarkovRandomField
+from .paths import suffix
 from .tables import Heading, is_integer, names_from_text, numbers_from_text, read_table, read_table_and_notes
 
 
@@ -119,8 +120,6 @@ def read_potential(path: str) -> Any:
     FileFormatError
         The file holds something else.
     """
-    from . import suffix
-
     if suffix(path) != ".json":
         table = read_table(path, header=False)
         return np.column_stack([numbers_from_text(column, path, "?") for column in table.columns])

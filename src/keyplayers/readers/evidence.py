@@ -10,6 +10,7 @@ from .._base.arrays import Floats
 from ..errors import FileFormatError, InputError, UnknownNameError
 from ..mrf.build.columns import NAMES, find_name_column, find_state_column
 from ..mrf.field import MarkovRandomField
+from .paths import suffix
 from .tables import Heading, names_from_text, numbers_from_text, read_table_and_notes
 
 Unknown: TypeAlias = Literal["error", "skip"]
@@ -24,7 +25,7 @@ class Evidence:
 
 
 def read_evidence(path: str, mrf: MarkovRandomField, *, unknown: Unknown = "error") -> Evidence:
-    """Evidence of a table: columns name and state, or name and one weight per state (soft).
+    """Evidence of a table: columns name and state, or name and one weight per state (soft). Or a UAI file (.evid).
 
     Rows without a state say nothing and are passed over.
 
@@ -40,6 +41,10 @@ def read_evidence(path: str, mrf: MarkovRandomField, *, unknown: Unknown = "erro
     """
     if unknown not in ("error", "skip"):
         raise InputError(f"unknown must be error or skip, got {unknown!r}")
+    if suffix(path) == ".evid":
+        from .uai import read_evidence as read_uai_evidence
+
+        return Evidence(read_uai_evidence(path, mrf))
     table, notes = read_table_and_notes(path, header=lambda cells, below: _heading(cells, mrf))
     columns = table.column_names
     if len(columns) < 2:

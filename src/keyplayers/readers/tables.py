@@ -4,14 +4,13 @@ import csv as text_tables
 import gzip
 import io
 import mmap
-import os
 import re
-import stat
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from .._base.foreign import reading
 from ..errors import FileFormatError
+from .paths import check_plain_file, suffix
 
 # a text that an integer is written as, and no other: "7", but not "007", "+7" or "7.0"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -63,8 +62,6 @@ def read_table(path: str, *, header: Header = True) -> Any:
 
 def read_table_and_notes(path: str, *, header: Header = True) -> Table:
     """The same, with what was taken by guess."""
-    from . import suffix
-
     kind = suffix(path)
     if kind != ".parquet" and kind not in _DELIMITERS and kind not in LISTS:
         known = ", ".join([*_DELIMITERS, *LISTS])
@@ -82,22 +79,6 @@ def read_table_and_notes(path: str, *, header: Header = True) -> Table:
     if repeated is not None:
         raise FileFormatError(f"{path}: column names must be distinct, but {repeated!r} stands more than once")
     return table
-
-
-def check_plain_file(path: str) -> None:
-    """Refuse what is no file that can be read twice; a pipe would wait for ever.
-
-    Raises
-    ------
-    OSError
-        There is no such file, it is a folder, or may not be read.
-    FileFormatError
-        It is a pipe or a device.
-    """
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise FileFormatError(f"{path}: is a pipe or a device; write it to a file first, which is read twice")
-    open(path, "rb").close()  # a folder, or no permission: Python says it better than Arrow
 
 
 def _explain(path: str, error: Exception) -> str | None:
