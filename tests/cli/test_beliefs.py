@@ -275,3 +275,25 @@ def test_ctrl_c_is_one_line_and_status_130(cli, edges, monkeypatch):
     done = cli("beliefs", edges, *FLAGS)
     assert done.status == 130
     assert done.err == "keyplayers: interrupted\n"
+
+
+@pytest.mark.parametrize("algorithm", ["trw", "mean_field", "gibbs", "linbp", "exact"])
+def test_each_algorithm_has_a_name(cli, edges, algorithm):
+    given = ["beliefs", edges, "--homophily", "0.6", "--observe", "ann=1", "--algorithm", algorithm]
+    seed = ["--seed", "1"] if algorithm == "gibbs" else []
+    data = json.loads(cli(*given, *seed, "--json", "--quiet").out)
+    assert data["inference"]["schedule"] == algorithm
+    assert data["beliefs"][1]["belief"][1] == pytest.approx(0.6, abs=0.03)
+    assert ("std_errors" in data["beliefs"][1]) == (algorithm == "gibbs")
+    assert cli(*given, *seed).status == 0
+
+
+def test_bounds_are_told(cli, tmp_path):
+    (tmp_path / "ring.csv").write_text("source,target\na,b\nb,c\nc,a\n")
+    done = cli("beliefs", "ring.csv", "--homophily", "0.8", "--observe", "a=1", "--algorithm", "trw")
+    assert "log Z is between" in done.err
+    assert "go with belief propagation" in cli("beliefs", "ring.csv", "--algorithm", "trw", "--max-product").err
+    assert (
+        "algorithm must be one of bp, trw"
+        in cli("beliefs", "ring.csv", "--homophily", "0.8", "--algorithm", "magic").err
+    )

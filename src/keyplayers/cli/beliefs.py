@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, takes
+from .options import FieldOptions, InferenceOptions, Jobs, Json, Model, Quiet, Seed, takes
 from .output import (
     TABLES,
     TOP,
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # version of the JSON that this command prints
 SCHEMA = 1
+# what messages call an algorithm
+_CALLED = {"exact": "exact inference"}
 
 
 @takes(field=FieldOptions, inference=InferenceOptions)
@@ -34,6 +36,8 @@ def beliefs(
     inference: InferenceOptions,
     max_product: Annotated[bool, typer.Option("--max-product", help="Max-marginals, not marginals.")] = False,
     exact: Annotated[bool, typer.Option("--exact", help="Exact marginals, where feasible.")] = False,
+    algorithm: Annotated[str, typer.Option(help="bp, trw, mean_field, gibbs, linbp or exact.")] = "bp",
+    seed: Seed = None,
     start: Annotated[
         Path | None, typer.Option("--beliefs", help="Start from a state saved with -o STATE.npz (warm start).")
     ] = None,
@@ -57,16 +61,17 @@ def beliefs(
 
     suffix = output.suffix.lower() if output else ""
     check_output(output, *TABLES, ".json", ".npz", ".mar")
-    if exact and suffix == ".npz":
-        raise InputError("exact marginals have no messages to go on from, so they are not kept as .npz")
-    if exact and start:
-        raise InputError("give --beliefs or --exact, not both")
+    algorithm = "exact" if exact else algorithm
+    if algorithm != "bp" and suffix == ".npz":
+        raise InputError(f"{_CALLED.get(algorithm, algorithm)} has no messages to go on from: not kept as .npz")
+    if algorithm != "bp" and (start or max_product):
+        raise InputError("--beliefs and --max-product go with belief propagation (--algorithm bp) alone")
     mrf = field.load(model)
     with show_progress(quiet) as progress:
-        if exact:
-            from ..mrf.inference.exact import exact_marginals
+        if algorithm != "bp":
+            from ..mrf.inference.registry import infer
 
-            found = exact_marginals(mrf)
+            found = infer(mrf, algorithm, **({} if seed is None else {"random_state": seed}))
         else:
             found = belief_propagation(
                 mrf,
@@ -112,6 +117,9 @@ def summary(found: "BeliefState") -> list[str]:
     if found.n_sweeps:
         how += f", {plural(found.n_sweeps, 'sweep')}, last change {found.residuals[-1]:.1e}"
     lines.append(f"{how}: {'exact' if found.exact else found.caveat}")
+    lower, upper = found.log_partition_bounds
+    if lower < upper < float("inf"):
+        lines.append(f"log Z is between {lower:.6g} and {upper:.6g}")
     return lines
 
 
@@ -196,7 +204,8 @@ def _as_data(found: "BeliefState", top: int | None, state: str | None) -> dict[s
             "exact": found.exact,
             "caveat": found.caveat,
         },
-        "log_partition": found.log_partition,
+        "log_partition": _or_none(found.log_partition),
+        "log_partition_bounds": [_or_none(bound) for bound in found.log_partition_bounds],
         "states": None if common is None else [name_to_json(given) for given in common],
         "beliefs": [_row(found, int(i), common is None) for i in order],
     }
@@ -211,6 +220,14 @@ def _row(found: "BeliefState", position: int, own_states: bool) -> dict[str, Any
 
     name = found.mrf.names[position]
     row = {"name": name_to_json(name), "belief": found.belief(name).tolist()}
+    mine = found.std_errors[found.mrf.offsets[position] : found.mrf.offsets[position + 1]]
+    if mine.any() and mine[0] == mine[0]:
+        row["std_errors"] = mine.tolist()
     if own_states:
         row["states"] = [name_to_json(given) for given in found.mrf.states_at(position)]
     return row
+
+
+def _or_none(number: float) -> float | None:
+    """JSON has no infinity and no NaN."""
+    return number if abs(number) < float("inf") else None

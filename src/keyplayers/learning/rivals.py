@@ -1,5 +1,7 @@
 """What costs less than propagation, and has to be beaten by it."""
 
+from typing import Any
+
 import numpy as np
 
 from .._base.arrays import Floats, Ints
@@ -28,15 +30,8 @@ def label_propagation(graph: LabelledGraph, labels: Ints) -> Floats:
     ----------
     Zhou, Bousquet, Lal, Weston and Schölkopf, "Learning with local and global consistency", NeurIPS 2003.
     """
-    from scipy.sparse import coo_array, diags_array
-
-    n = len(labels)
-    first, second = graph.joints.edges.T
-    ends = np.concatenate([first, second]), np.concatenate([second, first])
-    adjacency = coo_array((np.ones(len(ends[0])), ends), shape=(n, n)).tocsr()
-    roots = diags_array(1 / np.sqrt(np.maximum(graph.degrees, 1)))
-    walk = roots @ adjacency @ roots
-    start = np.zeros((n, graph.n_states))
+    walk = _normalised_adjacency(graph)
+    start = np.zeros((len(labels), graph.n_states))
     known = np.flatnonzero(labels >= 0)
     start[known, labels[known]] = 1.0
     spread = start
@@ -44,6 +39,16 @@ def label_propagation(graph: LabelledGraph, labels: Ints) -> Floats:
         spread = _KEPT * (walk @ spread) + (1 - _KEPT) * start
     sums = spread.sum(axis=1, keepdims=True)
     return np.where(sums > 0, spread / np.where(sums > 0, sums, 1), class_shares(graph, labels))
+
+
+def _normalised_adjacency(graph: LabelledGraph) -> Any:
+    """[N, N] sparse D^-1/2 A D^-1/2."""
+    from scipy.sparse import coo_array
+
+    first, second = graph.joints.edges.T
+    roots = 1 / np.sqrt(np.maximum(graph.degrees, 1))
+    upper = coo_array((roots[first] * roots[second], (first, second)), shape=(len(roots),) * 2).tocsr()
+    return upper + upper.T
 
 
 def degree_rule(graph: LabelledGraph, labels: Ints) -> Floats:

@@ -110,14 +110,7 @@ class Tempering:
             trials += self._climb(folds, Temper(0.0, hubs, self.degrees[0]))
         for degrees in self.degrees[1:]:
             trials += self._climb(folds, min(trials, key=_rank).temper._replace(degrees=degrees))
-        best = min(trials, key=_rank).temper
-        if self.graph.n_states > 2 or self.graph.directed:
-            near = [s for s in STRENGTHS if best.strength / 2 <= s <= best.strength * 2]
-            for shrinkage in SHRINKAGES[1:]:
-                trials += [self._try(folds, best._replace(strength=s, shrinkage=shrinkage)) for s in near]
-        best = min(trials, key=_rank).temper
-        finer = (best.strength * factor for factor in _FINER)
-        trials += [self._try(folds, best._replace(strength=s)) for s in finer if 0 < s <= 1]
+        trials += self._refine(folds, min(trials, key=_rank))
         trials.sort(key=_rank)
         gains = losses - self._losses(folds, trials[0].temper)[1]
         error = float(gains.std() / np.sqrt(len(gains)))
@@ -133,6 +126,17 @@ class Tempering:
             if len(losses) - 1 - int(np.argmin(losses)) >= _PATIENCE:
                 break
         return trials
+
+    def _refine(self, folds: list[tuple[Ints, Ints]], found: Trial) -> list[Trial]:
+        """Trials near the best one: other shrinkages, then finer steps of strength."""
+        best, trials = found.temper, [found]
+        if self.graph.n_states > 2 or self.graph.directed:
+            near = [s for s in STRENGTHS if best.strength / 2 <= s <= best.strength * 2]
+            for shrinkage in SHRINKAGES[1:]:
+                trials += [self._try(folds, best._replace(strength=s, shrinkage=shrinkage)) for s in near]
+            best = min(trials, key=_rank).temper
+        finer = (best.strength * factor for factor in _FINER)
+        return trials[1:] + [self._try(folds, best._replace(strength=s)) for s in finer if 0 < s <= 1]
 
     def _try(self, folds: list[tuple[Ints, Ints]], temper: Temper) -> Trial:
         return self._losses(folds, temper)[0]

@@ -156,6 +156,25 @@ class BeliefState:
         """
         return self.origin.log_partition
 
+    @property
+    def log_partition_bounds(self) -> tuple[float, float]:
+        """Numbers between which log Z is proven to lie, in nats; infinite where nothing is known.
+
+        The same number twice where it is exact. Tree-reweighted propagation bounds it from above, and asks mean
+        field for the other side; mean field bounds it from below.
+        """
+        if self.exact and not self.max_product and np.isfinite(self.log_partition):
+            return self.log_partition, self.log_partition
+        bounds: tuple[float, float] = getattr(self.origin, "log_partition_bounds", (-np.inf, np.inf))
+        return bounds
+
+    @property
+    def std_errors(self) -> Floats:
+        """[sum of K] standard errors of beliefs, flat as `log_beliefs`: 0 where exact, NaN where nobody knows."""
+        unknown = np.full(len(self.log_beliefs), 0.0 if self.exact else np.nan)
+        errors: Floats = getattr(self.origin, "std_errors", unknown)
+        return errors
+
     @cached_property
     def beliefs(self) -> Any:
         """Probabilities: an array [N, K], or a list of N arrays where state counts differ.

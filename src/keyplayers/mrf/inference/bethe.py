@@ -93,6 +93,7 @@ class _Totals(NamedTuple):
 class EdgeBlock(NamedTuple):
     """Edges whose potentials have one shape [K, L]."""
 
+    slots: Ints  # [n] slot of the message from the first end
     firsts: Ints  # [n]
     seconds: Ints  # [n]
     forth_cells: Ints  # [n, L] where the message from the first end stands
@@ -117,6 +118,7 @@ def edge_blocks(mrf: MarkovRandomField) -> Iterator[EdgeBlock]:
             firsts, seconds = slots.neighbours[back], slots.neighbours[forth]
             tables = mrf.potential_offsets[slots.tables[forth] >> 1]
             yield EdgeBlock(
+                forth,
                 firsts,
                 seconds,
                 starts[forth][:, None] + np.arange(m),

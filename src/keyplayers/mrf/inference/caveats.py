@@ -24,7 +24,8 @@ def caveat(state: "BeliefState") -> str:
     offer = offer_exact(state.mrf)
     if not state.converged:
         return "not converged: do not rely on these numbers" + (f"; {offer}" if offer else "")
-    parts = ["the graph has cycles, so these are approximations"]
+    why = "" if state.mrf.is_forest else "the graph has cycles, so "
+    parts = [f"{why}these are approximations"]
     if state.doubt is not None:
         parts.append(str(state.doubt))
     told = tell_saturation(state)

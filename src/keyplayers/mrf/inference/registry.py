@@ -13,6 +13,10 @@ Inference: TypeAlias = Callable[..., BeliefState]  # (mrf, **options of its own)
 # name -> the function, or "module:function" that is imported at first use
 _ALGORITHMS: dict[str, Inference | str] = {
     "bp": "keyplayers.mrf.inference.propagation:belief_propagation",
+    "trw": "keyplayers.mrf.inference.trw:tree_reweighted",
+    "mean_field": "keyplayers.mrf.inference.mean_field:mean_field",
+    "gibbs": "keyplayers.mrf.inference.gibbs:gibbs",
+    "linbp": "keyplayers.mrf.inference.linbp:linearised_propagation",
     "exact": "keyplayers.mrf.inference.exact:exact_marginals",
 }
 
@@ -56,7 +60,8 @@ def infer(mrf: MarkovRandomField, algorithm: str = "bp", **options: Any) -> Beli
     Parameters
     ----------
     algorithm
-        "bp" (`belief_propagation`), "exact" (`exact_marginals`), or what `register_inference` made known.
+        "bp" (`belief_propagation`), "trw" (`tree_reweighted`), "mean_field" (`mean_field`), "gibbs" (`gibbs`),
+        "linbp" (`linearised_propagation`), "exact" (`exact_marginals`), or what `register_inference` made known.
 
     Raises
     ------
