@@ -558,7 +558,7 @@
 
   // ---- put together
   const left = el("div"), right = el("div");
-  main.append(el("div", { class: "columns" }, left, right));
+  main.append(el("div", { class: classifier ? "columns instance-first" : "columns" }, left, right));
   const put = (column, ...panels) => column.append(...panels.filter(Boolean));
   if (!n) main.replaceChildren(el("p", { class: "panel" }, "There are no players."));
   else if (field) { const picture = neighbourhood(); put(left, ranking()); put(right, picture, detail()); }
