@@ -76,8 +76,9 @@ def _as_label(text: Any) -> Any:
 def _edges(model: Path) -> Any:
     """An edge table with its types and weights; other files as the field that they hold."""
     from ..mrf.build.columns import find_edge_columns
-    from ..readers import read_mrf, suffix
+    from ..readers import read_mrf
     from ..readers.edge_files import edge_heading
+    from ..readers.paths import suffix
     from ..readers.tables import names_from_text, numbers_from_text, read_table
 
     if suffix(str(model)) == ".npz":
