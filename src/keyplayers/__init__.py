@@ -59,6 +59,7 @@ _HOMES = {
     "REMOVED": ".mrf.what_if",
     "WhatIf": ".mrf.what_if",
     "what_if": ".mrf.what_if",
+    "FieldPredictor": ".models.field",
     "what_ifs": ".mrf.what_if",
     "Evaluation": ".learning.evaluation",
     "evaluate": ".learning.evaluation",
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from .learning.priors import LearnedPriors as LearnedPriors
     from .learning.priors import learn_priors as learn_priors
     from .mcxai.explainer import McXai as McXai
+    from .models.field import FieldPredictor as FieldPredictor
     from .mrf.balls import Ball as Ball
     from .mrf.balls import ball as ball
     from .mrf.build.factors import Factor as Factor

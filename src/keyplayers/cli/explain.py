@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .batch import BatchOptions, explain_batch, read_targets
+from .flip import explain_flip
 from .options import FieldOptions, Html, InferenceOptions, Jobs, Json, Model, Quiet, Seed, Top, takes
 from .output import (
     EXPLANATIONS,
@@ -87,6 +88,10 @@ def explain(
         bool,
         typer.Option("--as-published", help="The paper to the letter: subtrees, symmetric KL, by value."),
     ] = False,
+    flip: Annotated[
+        bool,
+        typer.Option("--flip", help="Instead: the smallest set of evidence without which the belief would flip."),
+    ] = False,
     method: Annotated[str, typer.Option(help="auto, enumeration, convolution or sampling.")] = "auto",
     max_evals: Annotated[
         int | None, typer.Option(help="Most coalitions whose worth may be computed; default: a second or two.")
@@ -136,11 +141,37 @@ def explain(
         raise typer.BadParameter("give --target NAME, or --targets FILE for many")
     if targets is not None and list_coalitions is not None:
         raise typer.BadParameter("--list-coalitions is for a single target (--target)")
+    if flip and targets is not None:
+        raise typer.BadParameter("--flip is for a single target (--target)")
     batch.check(many=targets is not None)
     check_output(output, *TABLES, *(() if targets else (*EXPLANATIONS, *FOR_PEOPLE)))
     check_output(list_coalitions, *TABLES)
     check_page(html, many=targets is not None)
+    words: dict[str, Any] = {"coalitions": coalitions, "boundary": boundary, "law": law, "worth": worth}
+    words["order"] = order
+    if flip:
+        others = words | {"state": state, "contrast": contrast, "as-published": as_published or None}
+        others |= {"std-error-goal": std_error_goal, "max-ball": max_ball, "list-coalitions": list_coalitions}
+        _refuse_beside_flip(others | {"method": None if method == "auto" else method})
     mrf = field.load(model)
+    if flip:
+        name = mrf.names.parse(str(target))
+        with show_progress(quiet) as progress:
+            believed = find_beliefs(mrf, beliefs, exact, inference, jobs, progress)
+        explain_flip(
+            mrf,
+            name,
+            believed,
+            radius=None if radius < 0 else radius,
+            max_evals=max_evals,
+            seed=seed,
+            top=top,
+            as_json=as_json,
+            output=output,
+            html=html,
+            quiet=quiet,
+        )
+        return
     chosen = read_targets(mrf, targets) if targets is not None else [mrf.names.parse(str(target))]
     # states are called the same for all, or each target would need its own question
     name = next((given for given in chosen if given in mrf.names), mrf.names[0])
@@ -148,7 +179,6 @@ def explain(
     if contrast is not None:
         contrasted = tuple(parse_state(mrf, name, given) for given in contrast.split(","))
     with show_progress(quiet) as progress:
-        words = {"coalitions": coalitions, "boundary": boundary, "law": law, "worth": worth, "order": order}
         chosen_words: dict[str, Any] = {key: given for key, given in words.items() if given is not None}
         explainer = (GraphShapley.as_published if as_published else GraphShapley)(
             mrf,
@@ -181,6 +211,12 @@ def explain(
     if list_coalitions:
         write_columns(_coalition_columns(found), list_coalitions)
     tell_explanation(found, print_players, notes, top=top, as_json=as_json, output=output, html=html, quiet=quiet)
+
+
+def _refuse_beside_flip(others: dict[str, Any]) -> None:
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise typer.BadParameter(f"--flip plays another game, which --{given[0]} says nothing of")
 
 
 def find_beliefs(

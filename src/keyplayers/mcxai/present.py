@@ -26,7 +26,8 @@ def sentence(structure: GameTrees) -> str:
     """The explanation in one plain sentence."""
     main = structure.main
     view = structure.view
-    says = f"The model says {structure.predicted!r} of this {view.noun if view else 'instance'}"
+    subject = getattr(view, "subject", f"this {view.noun if view else 'instance'}")
+    says = f"{_speaker(structure).capitalize()} says {structure.predicted!r} of {subject}"
     p = f"P({structure.target!r}) = {structure.p_target:.3f}"
     stopped = " The search was stopped early." if structure.partial else ""
     if not main.players:
@@ -78,10 +79,14 @@ def _opposed(structure: GameTrees) -> str:
     )
 
 
+def _speaker(structure: GameTrees) -> str:
+    return str(getattr(structure.view, "speaker", "the model"))
+
+
 def _gone(structure: GameTrees, them: str) -> str:
     """Without whom something else is said."""
     if structure.view and structure.view.removes:
-        return f"without {them} the model"
+        return f"without {them} {_speaker(structure)}"
     return f"with {them} masked it"
 
 

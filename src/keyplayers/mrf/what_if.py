@@ -157,7 +157,7 @@ def what_ifs(
     progress: Progress | None = None,
 ) -> list[WhatIf]:
     """Several `what_if` questions about one target, each by itself; a thousand cost less than a thousand runs."""
-    question = _question(mrf, target, beliefs, tolerance)
+    question = question_about(mrf, target, beliefs, tolerance)
     asked = list(changes)
     progress = progress or Silent()
     progress.begin("what if", len(asked))
@@ -218,7 +218,7 @@ def ask_about(
     Probabilities and shifts are those of the target's `state`, by its number; None: the most believed one. A state
     in which a variable cannot be, because the field then excludes every assignment, is no answer.
     """
-    question = _question(mrf, target, beliefs, tolerance)
+    question = question_about(mrf, target, beliefs, tolerance)
     players = [_Evidence(mrf, name) for name in names]
     of = int(question.state.log_belief(target).argmax()) if state is None else state
     n_asked = sum(len(player.changes) for player in players)
@@ -283,18 +283,19 @@ class _Evidence:
         }
 
 
-def _question(
+def question_about(
     mrf: MarkovRandomField, target: Hashable, beliefs: BeliefState | None, tolerance: float
-) -> "_Question":
+) -> "Question":
+    """What every answer starts from, checked."""
     if not tolerance > 0:
         raise InputError(f"tolerance must be above 0, got {tolerance}")
     state = belief_propagation(mrf) if beliefs is None else beliefs
     if state.max_product or not (state.mrf is mrf or same_field(state.mrf, mrf)):
         raise InputError("beliefs must come from sum-product on this field with this evidence")
-    return _Question(mrf, target, state, tolerance)
+    return Question(mrf, target, state, tolerance)
 
 
-class _Question:
+class Question:
     """One target, and the beliefs that every answer starts from."""
 
     def __init__(self, mrf: MarkovRandomField, target: Hashable, state: BeliefState, tolerance: float) -> None:

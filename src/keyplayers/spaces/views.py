@@ -15,7 +15,11 @@ Marks = Mapping[Hashable, Mark]
 
 
 class View(Protocol):
-    """What is needed of an instance to show it."""
+    """What is needed of an instance to show it.
+
+    Where it is no model that speaks, and no instance that it speaks of, a view also has a `speaker` and a
+    `subject`.
+    """
 
     @property
     def kind(self) -> str:
@@ -50,6 +54,7 @@ VIEWS: dict[str, Reader | str] = {
     "text": ".text.view:TextView.from_dict",
     "image": ".image.view:ImageView.from_dict",
     "series": ".series.view:SeriesView.from_dict",
+    "evidence": ".evidence:EvidenceView.from_dict",
 }
 
 
