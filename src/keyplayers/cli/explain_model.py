@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .batch import BatchOptions, explain_batch
+from .frames import read_frame
+from .media import Given, MediaOptions
 from .options import Html, Jobs, Json, Quiet, Seed, Top, takes
 from .output import (
     EXPLANATIONS,
@@ -85,7 +87,7 @@ class GameOptions:
         return read
 
 
-@takes(batch=BatchOptions, games=GameOptions)
+@takes(media=MediaOptions, batch=BatchOptions, games=GameOptions)
 def explain_model(
     predictor: Annotated[
         str,
@@ -95,13 +97,14 @@ def explain_model(
             show_default=False,
         ),
     ],
-    data: Annotated[
-        Path,
-        typer.Argument(metavar="DATA", help="Table of instances: .csv, .tsv or .parquet.", show_default=False),
-    ],
+    media: MediaOptions,
     batch: BatchOptions,
     games: GameOptions,
     *,
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="DATA", help="Table of instances: .csv, .tsv or .parquet.", show_default=False),
+    ] = None,
     row: Annotated[int | None, typer.Option(help="Which row of DATA to explain; the first is 0.")] = None,
     rows: Annotated[
         str | None, typer.Option(metavar="all|A:B", help="Many rows: all, or those from A up to before B.")
@@ -153,39 +156,25 @@ def explain_model(
     html: Html = None,
     quiet: Quiet = False,
 ) -> None:
-    """Explain what a classifier says of one row, or of many: what carries it, and what speaks against it."""
-    from ..errors import InputError
+    """Explain what a classifier says of a row, a text, an image or a series: what carries it, what opposes it."""
     from ..mcxai.explainer import McXai
     from ..models.loading import load_predictor
-    from ..spaces.tabular import Tabular
 
-    check_output(output, *TABLES, *(() if rows else (*EXPLANATIONS, *FOR_PEOPLE)))
-    if (row is None) == (rows is None):
-        raise typer.BadParameter("give --row N, or --rows all or A:B for many")
-    batch.check(many=rows is not None)
-    check_page(html, many=rows is not None)
-    model = load_predictor(predictor, trust_pickle=trust_pickle, trusted=trust or ())
+    many = _is_many(media, data, row, rows)
+    check_output(output, *TABLES, *(() if many else (*EXPLANATIONS, *FOR_PEOPLE)))
+    batch.check(many=many)
+    check_page(html, many=many)
     if games.label is not None and target is not None:
         raise typer.BadParameter("give --label or --target: both say which class the games are about")
-    table, labels = _read(data, model, drop or [], games.label)
-    if games.label is not None and labels is None:
-        raise InputError(f"--label {games.label}: {data} has no such column")
-    if row is not None and not 0 <= row < len(table):
-        raise InputError(f"--row must be between 0 and {len(table) - 1}, got {row}: {data} has {len(table)} rows")
-    known = None if background is None else _read(background, model, drop or [], games.label, may_lack=True)[0]
-    as_array = array or (hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"))
-    names = list(table.columns)
-    space = Tabular(
-        baseline=_baseline(baseline),
-        background=known.to_numpy() if as_array and known is not None else known,
-        feature_names=names if as_array else None,
-        fixed=games.fixed,
-        categorical=games.categorical,
-        groups=games.columns_of_groups(),
-    )
+    model = load_predictor(predictor, trust_pickle=trust_pickle, trusted=trust or ())
+    if data is None:
+        given = media.read()
+    else:
+        chosen = _Chosen(data, row, rows, drop or [], games)
+        given = chosen.texts(media) if media.text else chosen.rows_of_table(model, baseline, background, array)
     explainer = (McXai.as_published if games.as_published else McXai)(
         model,
-        space,
+        given.space,
         max_evals="auto" if max_evals is None else max_evals,
         batch_size=batch_size,
         output=output_kind,  # type: ignore[arg-type]
@@ -193,10 +182,10 @@ def explain_model(
         threshold=games.threshold,
         contrast=_class(model, games.contrast),
     )
-    if row is None:
+    if many:
         explain_batch(
             _About(explainer, _class(model, target)),
-            _labelled(_choose(table.to_numpy() if as_array else table, str(rows)), model, labels),
+            _labelled(given.several, model, given.labels),
             batch,
             seed=seed,
             jobs=jobs,
@@ -206,15 +195,92 @@ def explain_model(
             quiet=quiet,
         )
         return
-    instance = table.iloc[[row]]
     with show_progress(quiet) as progress:
         found = explainer.explain(
-            instance.to_numpy()[0] if as_array else instance,
-            target=_class(model, target if labels is None else str(labels[row])),
+            given.instance,
+            target=_class(model, target if given.label is None else given.label),
             random_state=seed,
             progress=progress,
         )
     tell_explanation(found, print_features, cost, top=top, as_json=as_json, output=output, html=html, quiet=quiet)
+
+
+def _is_many(media: MediaOptions, data: Path | None, row: int | None, rows: str | None) -> bool:
+    """Whether many instances are explained; refuses, as wrong usage, what does not go together."""
+    asked = media.asked()
+    if asked in ("image", "series"):
+        if data is not None or row is not None or rows is not None:
+            raise typer.BadParameter(f"--{asked} is explained itself: leave out DATA, --row and --rows")
+        return media.is_many()
+    if data is None:
+        raise typer.BadParameter("give DATA, a table of instances, or --image or --series")
+    if (row is None) == (rows is None):
+        raise typer.BadParameter("give --row N, or --rows all or A:B for many")
+    return rows is not None
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The rows of a table that are explained."""
+
+    data: Path
+    row: int | None
+    rows: str | None
+    dropped: list[str]
+    games: GameOptions
+
+    def rows_of_table(self, model: Any, baseline: str | None, background: Path | None, array: bool) -> Given:
+        """The rows as they are, with their space."""
+        from ..spaces.tabular import Tabular
+
+        label, dropped = self.games.label, self.dropped
+        table, labels = _read(self.data, model, dropped, label)
+        self._check(len(table), labels)
+        known = None if background is None else _read(background, model, dropped, label, may_lack=True)[0]
+        as_array = array or (hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"))
+        space = Tabular(
+            baseline=_baseline(baseline),
+            background=known.to_numpy() if as_array and known is not None else known,
+            feature_names=list(table.columns) if as_array else None,
+            fixed=self.games.fixed,
+            categorical=self.games.categorical,
+            groups=self.games.columns_of_groups(),
+        )
+        if self.row is None:
+            several = _choose(table.to_numpy() if as_array else table, str(self.rows))
+            return Given(space, None, several, labels=labels)
+        row = table.iloc[[self.row]]
+        return Given(space, row.to_numpy()[0] if as_array else row, None, label=self._label(labels))
+
+    def texts(self, media: MediaOptions) -> Given:
+        """The texts of one column."""
+        from ..errors import InputError
+
+        table, labels = _read(self.data, None, self.dropped, self.games.label)
+        self._check(len(table), labels)
+        if media.text not in table.columns:
+            raise InputError(
+                f"--text {media.text}: {self.data} has the columns {', '.join(map(str, table.columns))}"
+            )
+        texts = {row: "" if text != text else str(text) for row, text in enumerate(table[media.text].tolist())}
+        space = media.text_space()
+        if self.row is None:
+            rows = range(len(table)) if self.rows == "all" else _choose(table, str(self.rows))
+            return Given(space, None, {row: texts[row] for row in rows}, labels=labels)
+        return Given(space, texts[self.row], None, label=self._label(labels))
+
+    def _check(self, n_rows: int, labels: list[Any] | None) -> None:
+        from ..errors import InputError
+
+        if self.games.label is not None and labels is None:
+            raise InputError(f"--label {self.games.label}: {self.data} has no such column")
+        if self.row is not None and not 0 <= self.row < n_rows:
+            raise InputError(
+                f"--row must be between 0 and {n_rows - 1}, got {self.row}: {self.data} has {n_rows} rows"
+            )
+
+    def _label(self, labels: list[Any] | None) -> str | None:
+        return None if labels is None or self.row is None else str(labels[self.row])
 
 
 @dataclass(frozen=True)
@@ -302,29 +368,9 @@ def _read(
     path: Path, model: Any, dropped: list[str], label: str | None, *, may_lack: bool = False
 ) -> tuple[Any, list[Any] | None]:
     """A table as a pandas frame, with the columns that the model was fitted on where it knows them; its labels."""
-    from .._base.optional import require
-    from ..errors import FileFormatError, InputError
-    from ..readers.paths import suffix
+    from ..errors import InputError
 
-    pandas = require("pandas")
-    if not path.is_file():
-        raise FileFormatError(f"{path}: no such file")
-    try:
-        match suffix(str(path)):
-            case ".parquet":
-                table = pandas.read_parquet(path)
-            case ".tsv":
-                table = pandas.read_csv(path, sep="\t")
-            case ".csv":
-                table = pandas.read_csv(path)
-            case _:
-                raise InputError(f"{path}: a table is .csv, .tsv (either also as .gz) or .parquet")
-    except (ValueError, OSError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise FileFormatError(f"{path}: {error}") from error
-    if not len(table):
-        raise InputError(f"{path} has no rows")
+    table = read_frame(path)
     missing = [column for column in dropped if column not in table.columns]
     if missing and not may_lack:
         raise InputError(f"--drop {missing[0]}: {path} has the columns {', '.join(map(str, table.columns[:20]))}")
