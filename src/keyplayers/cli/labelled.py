@@ -7,6 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+# files of edges alone, as tables and as graphs; all others hold a whole field
+_EDGE_TABLES = (".csv", ".tsv", ".parquet", ".txt", ".edgelist", ".edges")
+_GRAPHS = (".graphml", ".gexf", ".gml", ".mtx")
+
 LabelFile = Annotated[
     Path, typer.Option("--labels", help="Table of labels: columns name, label; an empty label is unknown.")
 ]
@@ -81,7 +85,10 @@ def _edges(model: Path) -> Any:
     from ..readers.paths import suffix
     from ..readers.tables import names_from_text, numbers_from_text, read_table
 
-    if suffix(str(model)) == ".npz":
+    kind = suffix(str(model))
+    if kind in _GRAPHS:
+        return read_mrf(model, homophily=0.5)  # a field needs a potential; none of it is used
+    if kind not in _EDGE_TABLES:
         return read_mrf(model)
     import pyarrow as pa
 
