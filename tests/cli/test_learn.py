@@ -55,3 +55,13 @@ def test_an_evaluation_in_words_and_as_json(model, cli):
     assert data["rows"][0]["name"] == "beliefs of the field"
     assert cli("evaluate", *files, "--per-type", "-o", model / "t.csv").status == 0
     assert (model / "t.csv").read_text().startswith('"name","auc"')
+
+
+def test_graph_files_are_learned_from(model, cli):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.path_graph(6)
+    networkx.write_graphml(graph, model / "g.graphml")
+    (model / "l.csv").write_text("name,label\n0,a\n1,a\n3,b\n")
+    done = cli("learn", model / "g.graphml", "--labels", model / "l.csv", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["n_pairs"] == 1

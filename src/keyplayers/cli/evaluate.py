@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .labelled import LabelFile, LearningOptions, read_label_table
+from .labelled import LabelFile, LearningOptions, read_label_table, states_of_labels
 from .options import FieldOptions, Json, Model, Quiet, Seed, takes
 from .output import TABLES, check_output, emit, print_json, print_table, say, write_columns
 
@@ -54,13 +54,11 @@ def evaluate(
 
     check_output(output, *TABLES)
     known = read_label_table(labels)
-    keywords: dict[str, Any] = learning.keywords(model)
+    keywords: dict[str, Any] = learning.keywords(model, known)
     edges = keywords.pop("edges")
     if field.potential or field.log_potential or field.homophily is not None:
         if not (field.states or field.priors or field.log_priors):
-            field = replace(
-                field, states=",".join(sorted({str(label) for label in known.values() if label not in (None, "")}))
-            )
+            field = replace(field, states=",".join(states_of_labels(known)))
         edges, keywords = field.load(model), {"strength": learning.strength, "method": learning.method}
     names = {str(label): label for label in known.values()}
     found = measure(

@@ -32,10 +32,10 @@ class LearningOptions:
         float | None, typer.Option(help="Power of the potential, 0 to 1; default: what held-out labels choose.")
     ] = None
 
-    def keywords(self, model: Path) -> dict[str, Any]:
+    def keywords(self, model: Path, labels: Mapping[Any, Any]) -> dict[str, Any]:
         """Edges and keywords of `learn_potential`."""
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "by_weight"}
-        return {"edges": _edges(model), "edge_weights": self.by_weight, **given}
+        return {"edges": _edges(model, states_of_labels(labels)), "edge_weights": self.by_weight, **given}
 
 
 def read_label_table(path: Path) -> dict[Any, Any]:
@@ -77,7 +77,12 @@ def _as_label(text: Any) -> Any:
     return int(text) if isinstance(text, str) and is_integer(text) else text
 
 
-def _edges(model: Path) -> Any:
+def states_of_labels(labels: Mapping[Any, Any]) -> list[str]:
+    """The labels as states, in their order as texts."""
+    return sorted({str(label) for label in labels.values() if label not in (None, "")})
+
+
+def _edges(model: Path, states: list[str]) -> Any:
     """An edge table with its types and weights; other files as the field that they hold."""
     from ..mrf.build.columns import find_edge_columns
     from ..readers import read_mrf
@@ -87,7 +92,7 @@ def _edges(model: Path) -> Any:
 
     kind = suffix(str(model))
     if kind in _GRAPHS:
-        return read_mrf(model, homophily=0.5)  # a field needs a potential; none of it is used
+        return read_mrf(model, homophily=0.5, states=states)  # a field needs a potential; none of it is used
     if kind not in _EDGE_TABLES:
         return read_mrf(model)
     import pyarrow as pa

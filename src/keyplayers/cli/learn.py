@@ -51,7 +51,7 @@ def learn(
     if learning.per_type and output is not None and output.suffix.lower() == ".csv":
         raise InputError("potentials per type are kept as .json: -o POTENTIAL.json")
     known = read_label_table(labels)
-    keywords: dict[str, Any] = learning.keywords(model)
+    keywords: dict[str, Any] = learning.keywords(model, known)
     learned = learn_potential(keywords.pop("edges"), known, hubs=None if whole else False, **keywords)
     if output is not None:
         _write(learned, output)

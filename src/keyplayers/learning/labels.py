@@ -93,8 +93,13 @@ def label_codes(labels: Labels, names: Names, states: Sequence[Hashable]) -> Int
         if code is None:
             shown = ", ".join(map(repr, states[:_SHOWN])) + (", ..." if len(states) > _SHOWN else "")
             raise UnknownNameError(f"there is no state {label!r}, which a label names; the states are {shown}")
-        codes[i if labels.names is None else names.find(labels.names[i])] = code
+        codes[i if labels.names is None else _position(names, labels.names[i])] = code
     return codes
+
+
+def _position(names: Names, name: Hashable) -> int:
+    """The position of a name, or of the one that is spelled so: files may differ in 7 and "7"."""
+    return names.find(name if name in names else names.parse(str(name)))
 
 
 def _known(label: Any) -> Any:
