@@ -59,7 +59,7 @@ _HOMES = {
     "REMOVED": ".mrf.what_if",
     "WhatIf": ".mrf.what_if",
     "what_if": ".mrf.what_if",
-    "FieldPredictor": ".models.field",
+    "FieldPredictor": ".spaces.evidence.predictor",
     "what_ifs": ".mrf.what_if",
     "Evaluation": ".learning.evaluation",
     "evaluate": ".learning.evaluation",
@@ -109,7 +109,6 @@ if TYPE_CHECKING:
     from .learning.priors import LearnedPriors as LearnedPriors
     from .learning.priors import learn_priors as learn_priors
     from .mcxai.explainer import McXai as McXai
-    from .models.field import FieldPredictor as FieldPredictor
     from .mrf.balls import Ball as Ball
     from .mrf.balls import ball as ball
     from .mrf.build.factors import Factor as Factor
@@ -136,6 +135,7 @@ if TYPE_CHECKING:
     from .readers import read_mrf as read_mrf
     from .readers import write_mrf as write_mrf
     from .report.compare import compare as compare
+    from .spaces.evidence.predictor import FieldPredictor as FieldPredictor
     from .spaces.image import Image as Image
     from .spaces.protocol import FeatureSpace as FeatureSpace
     from .spaces.series import Series as Series

@@ -21,7 +21,7 @@ def z_scores(exact, sampled):
 @pytest.fixture
 def batches_alone(monkeypatch):
     """Standard errors from batches, which must be right by themselves, not raised for what was not seen."""
-    monkeypatch.setattr(estimates, "_RULE_OF_THREE", 0.0)
+    monkeypatch.setattr(estimates, "RULE_OF_THREE", 0.0)
 
 
 def check_pooled(z):

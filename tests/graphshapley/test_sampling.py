@@ -48,7 +48,7 @@ def test_calibration_over_seeds(monkeypatch):
     references += [sample_game(game, max_evals=80_000, random_state=999).values for game in games[12:]]
     z, covered = [], []
     # standard errors from batches must be right by themselves, not because they are raised for what was not seen
-    monkeypatch.setattr(estimates, "_RULE_OF_THREE", 0.0)
+    monkeypatch.setattr(estimates, "RULE_OF_THREE", 0.0)
     for game, reference in zip(games, references, strict=True):
         largest = np.argsort(-np.abs(reference))[:10]
         for seed in range(200):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
+from keyplayers.graphshapley.engines import walk_sampling
 from tests.oracles import walks
 
 from .balls import WORTHS, on_subtrees, random_field
@@ -64,7 +65,9 @@ def test_two_states_agree_with_the_oracle_within_the_bound(seed):
 
 
 @pytest.mark.parametrize(("seed", "kinds"), [(1, {"max_states": 4}), (2, {"max_states": 4, "zeros": True})])
-def test_more_states_and_zeros_agree_with_the_oracle_within_their_standard_errors(seed, kinds):
+def test_more_states_and_zeros_agree_with_the_oracle_within_their_standard_errors(seed, kinds, monkeypatch):
+    # by how draws scatter, not because errors are raised for what was not seen
+    monkeypatch.setattr(walk_sampling, "RULE_OF_THREE", 0.0)
     scores = []
     for i, (mrf, options, (expected, alone, whole)) in enumerate(fields_with_answers(seed, 75, **kinds)):
         found, explanation = explained(mrf, seed=i, method="sampling", max_evals=600, **options)

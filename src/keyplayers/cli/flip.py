@@ -31,7 +31,7 @@ def explain_flip(
     """Play the games of a classifier with the belief in one variable."""
     from ..errors import InputError
     from ..mcxai.explainer import McXai
-    from ..models.field import FieldPredictor
+    from ..spaces.evidence.predictor import FieldPredictor
 
     predictor = FieldPredictor(mrf, target, radius=radius, beliefs=beliefs)
     if not predictor.players:

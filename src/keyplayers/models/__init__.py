@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from .._base.lazy import attach
 
 _HOMES = {
-    "FieldPredictor": ".field",
     "Predictor": ".predictor",
     "load_predictor": ".loading",
 }
@@ -13,6 +12,5 @@ _HOMES = {
 __getattr__, __dir__, __all__ = attach(__name__, _HOMES)
 
 if TYPE_CHECKING:
-    from .field import FieldPredictor as FieldPredictor
     from .loading import load_predictor as load_predictor
     from .predictor import Predictor as Predictor

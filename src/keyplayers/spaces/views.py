@@ -54,7 +54,7 @@ VIEWS: dict[str, Reader | str] = {
     "text": ".text.view:TextView.from_dict",
     "image": ".image.view:ImageView.from_dict",
     "series": ".series.view:SeriesView.from_dict",
-    "evidence": ".evidence:EvidenceView.from_dict",
+    "evidence": ".evidence.space:EvidenceView.from_dict",
 }
 
 

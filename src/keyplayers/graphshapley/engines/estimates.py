@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from ..._base.arrays import Bools, Floats, Ints
+from ..game.ranges import RULE_OF_THREE
 from .memory import inflations
 
 # Batches that each chain keeps; when all are full they are joined in pairs, so between half and all of them
@@ -20,8 +21,6 @@ _WATCHED = 5
 _DISAGREEMENT = 1e-4
 # Effective number of contributions, (Σ|y|)²/Σy², below which a standard error may be luck.
 _FEW = 50.0
-# Standard errors per unseen contribution: 1.96 of them are the three of the rule of three.
-_RULE_OF_THREE = 3.0 / 1.96
 # A chain must be so many times longer than it remembers: by the longest memory of watched players, which is noisy,
 # and by the median of all. Memories of so few batches are no concern.
 _MEMORIES = (8.0, 20.0)
@@ -194,7 +193,7 @@ def ratio_estimate(
         looks = total / players.multiplicity / chains.inflations
         few = magnitudes**2 / squares / players.multiplicity < _FEW
         farthest = np.where(players.bounds > 0, players.bounds + np.abs(values), 0.0)
-        unseen = _RULE_OF_THREE * np.where(np.isfinite(farthest), farthest, np.where(few, spread, 0.0)) / looks
+        unseen = RULE_OF_THREE * np.where(np.isfinite(farthest), farthest, np.where(few, spread, 0.0)) / looks
     std_errors = np.maximum(np.sqrt(variance), unseen) if chains.degrees > 0 else np.full(len(values), np.nan)
     std_errors[total == 0] = np.nan
     for known, at in ((values, 0.0), (std_errors, 0.0), (unseen, 0.0), (effective, np.inf)):

@@ -17,6 +17,7 @@ from ..._base.seeding import RandomState, generator
 from ...errors import InputError
 from ...mrf.field import MarkovRandomField
 from ..game.beliefs import PRICED_AT_ONCE, Beliefs
+from ..game.ranges import RULE_OF_THREE, largest_walk_contributions
 from ..game.walk_game import LAWS
 from ..game.walk_tree import WalkTree
 from ..game.worth import Worth, meets_zero, price
@@ -37,7 +38,7 @@ class SampledValues:
 
     players: Ints  # [n] positions in the field
     values: Floats  # [n]
-    std_errors: Floats  # [n] of independent draws
+    std_errors: Floats  # [n] of independent draws, and at least what allows for contributions not seen
     probabilistic: Floats  # [n]
     direction: Floats  # [n]
     n_draws: int
@@ -83,7 +84,7 @@ def sample_walks(
         raise InputError(f"max_draws must be at least 2, got {max_draws}")
     rng = generator(random_state)
     players, forest = _pack(tree)
-    tally = Tally.empty(len(players))
+    tally = Tally.of(largest_walk_contributions(tree, worth))
     asked, work = _room(tree, forest)
     progress = progress or Silent()
     most = max_draws or _affordable(forest)
@@ -124,14 +125,15 @@ class Tally:
 
     sums: Floats  # [n, 3] value, its probabilistic part, direction
     squares: Floats  # [n] of a draw's value
+    bounds: Floats  # [n] proven bound on its absolute value, inf without one
     n_draws: int = 0
     extremes: tuple[float, float] = (np.inf, -np.inf)  # smallest and largest worth seen
     meets_zero: bool = False
 
     @classmethod
-    def empty(cls, n: int) -> "Tally":
+    def of(cls, bounds: Floats) -> "Tally":
         """Nothing seen yet."""
-        return cls(np.zeros((n, 3)), np.zeros(n))
+        return cls(np.zeros((len(bounds), 3)), np.zeros(len(bounds)), bounds)
 
     def add(self, n: int, worth: Worth, direction: Worth, forest: kernels.Forest, asked: kernels.Asked) -> None:
         """Add the contributions of all copies in n draws."""
@@ -164,10 +166,11 @@ class Tally:
         return np.asarray(drawn, dtype=np.float64).reshape(n, -1)
 
     def std_errors(self) -> Floats:
-        """[n] of the mean over independent draws."""
+        """[n] of the mean over independent draws, and at least what allows for values not seen."""
         spread = np.maximum(self.squares - self.sums[:, 0] ** 2 / self.n_draws, 0.0)
+        farthest = np.where(np.isfinite(self.bounds), self.bounds + np.abs(self.sums[:, 0]) / self.n_draws, 0.0)
         errors: Floats = np.sqrt(spread / (self.n_draws * (self.n_draws - 1)))
-        return errors
+        return np.maximum(errors, RULE_OF_THREE * farthest / self.n_draws)
 
 
 def _affordable(forest: kernels.Forest) -> int:

@@ -19,8 +19,12 @@ from ..._base.arrays import Bools, Floats, Ints
 from ...mrf.field import MarkovRandomField
 from .packing import pack_field
 from .trimming import strongest_ways
+from .walk_tree import WalkTree
 from .worth import Worth
 
+# Standard errors per unseen contribution: 1.96 of them are the three of the rule of three, by which something that
+# did not show in m independent looks has a chance below 3/m, in 95 of 100 cases.
+RULE_OF_THREE = 3.0 / 1.96
 # Rounds in which bounds on what variables hear make bounds on what they send smaller; each is valid by itself.
 _ROUNDS = 4
 # Stands for "no bound": exact zeros.
@@ -35,7 +39,9 @@ def largest_contributions(field: MarkovRandomField, worth: Worth) -> Floats:
     """
     if worth.kind.slope is None or field.n_edges == 0:
         return np.full(field.n_variables, np.inf)
-    slots, tables = field.slots, _Tables.of(field)
+    slots, shapes = field.slots, field.potential_shapes
+    both_ways = np.stack([shapes, shapes[:, ::-1]], axis=1).reshape(-1, 2)
+    tables = _Tables.of(pack_field(field).log_psi, both_ways)
     sent = _oscillations(field, tables)
     reach, _ = strongest_ways(field)
     to_target = slots.neighbours == 0
@@ -55,6 +61,32 @@ def largest_contributions(field: MarkovRandomField, worth: Worth) -> Floats:
         if not worth.kind.derivatives(worth.question)[1:].any():
             found[leaves] = 0.0
     return found
+
+
+def largest_walk_contributions(tree: WalkTree, worth: Worth) -> Floats:
+    """[n] the same for the players of the walk game: what all copies of each contribute in one draw, at most."""
+    index, log_psi = tree.tables
+    if worth.kind.slope is None or tree.n_copies < 2:
+        return np.full(len(tree.players[0]), np.inf)
+    shapes = np.zeros((len(log_psi), 2), dtype=np.int64)
+    shapes[index[1:]] = np.column_stack([tree.n_states[1:], tree.n_states[tree.parents[1:]]])
+    tables = _Tables.of(log_psi, shapes)
+    rows, sums, passes = (part[index] for part in (tables.rows, tables.sums, tables.passes))
+    states = np.arange(tree.log_own.shape[1])
+    heard = _range(tree.log_own, states < tree.n_states[:, None])
+    sent = np.zeros(tree.n_copies)
+    for begin, end in zip(tree.levels[-2:0:-1].tolist(), tree.levels[:1:-1].tolist(), strict=True):
+        sent[begin:end] = np.minimum(rows[begin:end], sums[begin:end] + passes[begin:end] * heard[begin:end])
+        heard += np.bincount(tree.parents[begin:end], sent[begin:end], tree.n_copies)
+    reach = np.ones(tree.n_copies)
+    for begin, end in zip(tree.levels[1:-1].tolist(), tree.levels[2:].tolist(), strict=True):
+        reach[begin:end] = passes[begin:end] * reach[tree.parents[begin:end]]
+    with np.errstate(invalid="ignore"):  # where both exclude a state
+        apart = worth.log_belief - tree.log_own[0, : len(worth.log_belief)]
+    reached = float(_spans(apart, np.array([0, len(apart)]))[0]) + float(sent[1 : tree.levels[2]].sum())
+    bounds = tree.per_player(np.append(0.0, sent[1:] * reach[tree.parents[1:]]))
+    endless = (bounds >= _ENDLESS) | (reached >= _ENDLESS)
+    return np.where(endless, np.inf, bounds * worth.kind.slope(worth.question, reached))
 
 
 def _oscillations(field: MarkovRandomField, tables: "_Tables") -> Floats:
@@ -85,9 +117,8 @@ class _Tables(NamedTuple):
         return passed
 
     @classmethod
-    def of(cls, field: MarkovRandomField) -> "_Tables":
-        logs = pack_field(field).log_psi
-        shapes = np.stack([field.potential_shapes, field.potential_shapes[:, ::-1]], axis=1).reshape(-1, 2)
+    def of(cls, logs: Floats, shapes: Ints) -> "_Tables":
+        """Of tables [2P, K, K] in nats that use so many rows and columns [2P, 2] of their cells."""
         states = np.arange(logs.shape[1])
         row, column = states < shapes[:, :1], states < shapes[:, 1:]
         used = row[:, :, None] & column[:, None, :]

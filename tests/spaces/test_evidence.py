@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.models.field import FieldPredictor
+from keyplayers.spaces.evidence.predictor import FieldPredictor
 from tests.cli.conftest import cli as cli
 
 

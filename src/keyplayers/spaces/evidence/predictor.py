@@ -10,14 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from .._base.arrays import Bools, Floats
-from ..errors import InputError
-from ..mrf.balls import ball
-from ..mrf.field import MarkovRandomField
-from ..mrf.inference.beliefs import BeliefState
-from ..mrf.inference.propagation import belief_propagation
-from ..mrf.what_if import TOLERANCE, Question, question_about
-from ..spaces.evidence import EvidenceSpace
+from ..._base.arrays import Bools, Floats
+from ...errors import InputError
+from ...mrf.balls import ball
+from ...mrf.field import MarkovRandomField
+from ...mrf.inference.beliefs import BeliefState
+from ...mrf.inference.propagation import belief_propagation
+from ...mrf.what_if import TOLERANCE, Question, question_about
+from .space import EvidenceSpace
 
 # Pieces of evidence that take part unless told otherwise: a game with more of them is a long one.
 MAX_PLAYERS = 100

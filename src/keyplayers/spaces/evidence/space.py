@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Bools, Ints
-from .._base.names import name_from_json, name_to_json
-from ..errors import InputError
-from .views import Mark, Marks
+from ..._base.arrays import Bools, Ints
+from ..._base.names import name_from_json, name_to_json
+from ...errors import InputError
+from ..views import Mark, Marks
 
 _SIGNS: dict[Mark, str] = {"carries": "+", "opposes": "-"}
 

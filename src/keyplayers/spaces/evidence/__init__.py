@@ -1,0 +1,1 @@
+"""Pieces of evidence as players, and the field that judges them."""
