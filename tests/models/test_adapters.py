@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 import keyplayers as kp
 from keyplayers import FileFormatError, InputError, PredictionError, PredictorError
 from keyplayers.models import Predictor, load_predictor
+from keyplayers.models.predictor import difference
 
 X, Y = make_classification(200, 4, n_informative=3, n_redundant=0, random_state=0)
 X3, Y3 = make_classification(300, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
@@ -55,7 +56,8 @@ def test_a_torch_module_is_asked_in_evaluation_mode_and_left_as_it_was(torch):
     with torch.no_grad():
         expected = torch.softmax(model(torch.tensor(X[:6], dtype=torch.float32)).double(), dim=1).numpy()
     assert p == pytest.approx(expected, abs=1e-6)
-    assert Predictor(model.train(), "logits").noise(X, len(X)) == 0
+    predictor = Predictor(model.train(), "logits")
+    assert difference(predictor(X, len(X)), predictor(X, len(X))) == 0
 
 
 def test_a_torch_module_that_raises_is_left_as_it_was(torch):

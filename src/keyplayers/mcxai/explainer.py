@@ -34,6 +34,7 @@ from ..spaces.tabular import Tabular
 from .budget import Budget
 from .codec import write_name  # the module registers the forms of the structure, too
 from .finer import finest
+from .flip_sets.confirm import REPEATS
 from .game.scorer import Scorer
 from .game.state_cache import StateCache
 from .nearest import Goal, choose, unlike_rows
@@ -315,7 +316,7 @@ class McXai(Settings):
 
     def _open_cache(self, scorer: Scorer, target: Hashable, budget: Budget) -> StateCache:
         """The cache with the instance itself and everything masked, which are shown in any case."""
-        prediction = scorer.ends()
+        prediction, noise, n_rows = _ask_ends(scorer, budget)
         y = self._target(scorer, prediction, target)
         scorer.label = y if self.multilabel else None
         contrast = None if self.contrast is None else scorer.predictor.index(self.contrast)
@@ -336,10 +337,12 @@ class McXai(Settings):
             threshold=_threshold_of(scorer.predictor, y, self.multilabel),
             rows_per_state=scorer.bound.n_backgrounds,
             states_per_call=max(1, self.batch_size // scorer.bound.n_backgrounds),
+            noise=noise,
         )
         masks = np.zeros((len(ends.decisions), n), dtype=bool)
         masks[1:] = True
         cache.insert(masks, ends)
+        cache.n_rows = n_rows
         return cache
 
     def _target(self, scorer: Scorer, ends: Prediction, target: Hashable) -> int:
@@ -387,6 +390,21 @@ class McXai(Settings):
             told["contrast"] = write_name(self.contrast)
         seed = int(random_state) if isinstance(random_state, (int, np.integer)) else None
         return told | {"random_state": seed}
+
+
+def _ask_ends(scorer: Scorer, budget: Budget) -> tuple[Prediction, float, int]:
+    """What the model says of the instance and of everything masked, how far off a second answer is, rows given.
+
+    Where the answers differ both are asked several times, and the mean counts.
+    """
+    prediction = scorer.ends()
+    once = len(prediction.probabilities) * scorer.bound.n_backgrounds
+    if len(scorer.maskable) == 0 or budget.rows_left(once) <= once:
+        return prediction, 0.0, once
+    noise = scorer.noise(prediction)
+    if noise and budget.rows_left(2 * once) >= REPEATS * once:
+        return scorer.mean_ends(REPEATS), noise, (2 + REPEATS) * once
+    return prediction, noise, 2 * once
 
 
 def _plain(value: Any) -> Any:

@@ -30,6 +30,7 @@ def sentence(structure: GameTrees) -> str:
     says = f"{_speaker(structure).capitalize()} says {structure.predicted!r} of {subject}"
     p = f"P({structure.target!r}) = {structure.p_target:.3f}"
     stopped = " The search was stopped early." if structure.partial else ""
+    stopped += _doubt(structure)
     if not main.players:
         if view:
             return f"{says} ({p}); there is nothing in it to mask."
@@ -37,6 +38,19 @@ def sentence(structure: GameTrees) -> str:
     if not main.flipped:
         return f"{says} ({p}); {_unflipped(structure)}.{stopped}"
     return f"{says} ({p}); {_flipped(structure)}{_opposed(structure)}.{stopped}"
+
+
+def _doubt(structure: GameTrees) -> str:
+    """What is to be known of a model whose answers are not the same at each call."""
+    if not structure.noise:
+        return ""
+    known = ""
+    if structure.flipped:
+        known = "; this set did it in the mean of several answers"
+        if not structure.main.confirmed:
+            known = "; the rows did not allow to ask for this set again, so it may have been luck"
+    noisy = _noisy(structure)
+    return f" {noisy[0].upper()}{noisy[1:]}{known}."
 
 
 def _unflipped(structure: GameTrees) -> str:
@@ -157,16 +171,23 @@ def role(structure: GameTrees, player: Hashable) -> str:
 
 def notes(structure: GameTrees) -> list[str]:
     """How sure the answer is and what it cost."""
-    among = " among the parts of the coarser key set" if structure.coarser else ""
-    sure = (
-        f"any set{among} that does it has at least {structure.lower_bound} players (all smaller ones were tried)"
-    )
-    if structure.proven:
-        sure = (
-            f"no smaller set{among} does it: all were tried"
-            if structure.flipped
-            else "no set does it: all were tried"
-        )
+    sure = f"no bound is claimed: {_noisy(structure)}" if structure.noise else _bound(structure)
     trail = " -> ".join(f"{p:.3f}" for p in structure.trail)
     cost = f"{structure.n_rows:,} rows in {structure.n_calls:,} calls of the model, {structure.seconds:.2f} s"
     return [f"P({structure.target!r}): {trail}", f"{sure}; {cost}"]
+
+
+def _bound(structure: GameTrees) -> str:
+    """How many players any set that does it has."""
+    among = " among the parts of the coarser key set" if structure.coarser else ""
+    if not structure.proven:
+        n = structure.lower_bound
+        return f"any set{among} that does it has at least {n} players (all smaller ones were tried)"
+    return (
+        f"no smaller set{among} does it: all were tried" if structure.flipped else "no set does it: all were tried"
+    )
+
+
+def _noisy(structure: GameTrees) -> str:
+    """That the model's answers are not the same at each call."""
+    return f"two answers of the model about the same row differ by {structure.noise:.2g}"

@@ -9,6 +9,7 @@ import numpy as np
 from .._base.arrays import Floats, Ints
 from ..explanation import Explanation
 from ..spaces.protocol import MaskedInstance
+from .flip_sets.confirm import confirmed_sets
 from .flip_sets.minimise import as_set
 from .flip_sets.search import FlipSetSearch, replay_orders
 from .flip_sets.settle import is_minimal, smallest_seen
@@ -51,6 +52,7 @@ def read_game(
         players=tuple(names),
         flipped=bool(sets),
         minimal=bool(sets) and is_minimal(search, as_set(best)),
+        confirmed=not cache.noise or (bool(sets) and as_set(best) in confirmed_sets(search)),
         flip_sets=tuple(named(order) for order in sets[:MAX_SETS]),
         best_set=named(best),
         probability_change=float(game.changes(np.array([index]))[0]),
@@ -76,6 +78,8 @@ def flip_sets(search: FlipSetSearch, tree: GrowingTree, textbook: bool) -> list[
     if textbook:
         ended = sorted(tree.best.items(), key=lambda item: (len(item[0]), -item[1][0]))
         return [order for _, (_, order) in ended]
+    if search.game.cache.noise and (confirmed := confirmed_sets(search)):
+        return [search.order(players) for players in confirmed]
     smallest = smallest_seen(search)
     if smallest is None:
         return []
@@ -212,4 +216,5 @@ def _structure(games: list[GameResult], cache: StateCache, bound: MaskedInstance
         },
         partial=told.partial,
         view=getattr(bound, "view", None),
+        noise=cache.noise,
     )

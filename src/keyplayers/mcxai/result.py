@@ -57,6 +57,7 @@ class GameResult:
     players: Players  # [n] players of this game; the tree's numbers point here
     flipped: bool
     minimal: bool  # whether no player of the key set can be spared; False also where the rows did not tell
+    confirmed: bool  # whether the key set ended the game in the mean of several answers, or the model has no noise
     flip_sets: tuple[
         Players, ...
     ]  # sets that end the game, smallest first, in replay order; minimal but for the first
@@ -172,6 +173,7 @@ class GameTrees:
     alternatives: tuple[Alternative, ...] = ()
     # where players were split: the key sets, coarsest first, among whose parts the next one was sought
     coarser: tuple[Players, ...] = ()
+    noise: float = 0.0  # how far two answers of the model about the instance are apart; 0 up to rounding
     view: View | None = None  # shows the instance, where its space gives one
 
     @property

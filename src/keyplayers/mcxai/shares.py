@@ -1,6 +1,6 @@
 """How the rows of an explanation are shared out between the two games, and in each between its parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 # Rows that "auto" allows: enough for the smallest sets on every problem of the benchmark, most use far fewer
@@ -12,6 +12,8 @@ PLAY, PLAY_AFTER = 48, 24
 # Pairs of random orders for the values: at least two, whose difference tells how sure they are, and more for few
 # players; none for very many players, unless a number of rows is given.
 MIN_PAIRS, MAX_PAIRS, VALUE_ROWS, MANY_PLAYERS = 2, 4, 128, 256
+# where the model's answers are not the same at each call: "auto" allows so many times the rows
+AUTO_TIMES_FOR_NOISE = 2
 # of the rows beyond what "auto" allows, the part that goes on looking for smaller sets and higher bounds
 SETS_PART = 2
 
@@ -40,6 +42,14 @@ class Shares:
     value_pairs: int  # pairs of random orders for the values
     textbook: bool
     use_up: bool  # whether what is left in the end goes into values and win rates
+
+    def for_noise(self) -> "Shares":
+        """For a model whose answers are not the same at each call: as many rows again make sure of the sets.
+
+        A given number of rows stays as it is; nothing is used up, since no bound is claimed and no set is proven.
+        """
+        total = self.total if self.use_up else self.total * AUTO_TIMES_FOR_NOISE
+        return replace(self, total=total, use_up=False)
 
 
 def share_out(max_evals: int | Literal["auto"], n: int, rows_per_state: int, textbook: bool) -> Shares:

@@ -1,15 +1,17 @@
 """Both games about one instance: small sets are found and inserted into a tree, which the search goes on from."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from .._base.arrays import Bools
+from .budget import Budget
+from .flip_sets.confirm import confirm_smallest
 from .flip_sets.find import find_flip_sets
 from .flip_sets.search import FlipSetSearch, replay_orders
-from .flip_sets.settle import FEW_SETS, look_again, raise_bound, settle_smallest
+from .flip_sets.settle import FEW_SETS, look_again, raise_bound, settle_smallest, smallest_seen
 from .game.game import Game, Order
 from .game.state_cache import StateCache
 from .readout import MAX_SETS, flip_sets, read_game
@@ -26,6 +28,9 @@ WIDENING = (1.0, 0.5)
 LEAVES = 12
 # depth "auto": so many times the size of the smallest set found, and at least so many players
 DEPTH_FACTOR, MIN_DEPTH = 2, 10
+# parts of the rows by which the first game's search, its confirmation, and the second game's search are over,
+# where the model's answers differ from call to call
+NOISY_PARTS = 0.4, 0.75, 0.85
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,18 +106,60 @@ class TwoGames:
 
     def play(self) -> None:
         """Play both games, estimate the values, use up what is left of a given number of rows."""
-        cache, shares = self.cache, self.shares
         first = self.games[0]
-        self._play(first, shares.first)
-        key_set = self._key_set(first)
+        if not self.cache.noise:
+            self._play(first, self.shares.first)
+            self._doubt(first)
+        if self.cache.noise:
+            return self._play_noisy()
+        key_set, cache = self._key_set(first), self.cache
         if key_set is not None and cache.states_left() > 0:
-            game = first.search.game
-            base = np.zeros(cache.n_players, dtype=bool)
-            base[game.players[list(key_set)]] = True
-            self._play(self._open(-game.sign, base), shares.second)
-        self._sampler.sample(shares.value_pairs, cache.budget)
-        if shares.use_up:
+            self._play(self._continue(key_set), self.shares.second)
+        self._sampler.sample(self.shares.value_pairs, cache.budget)
+        if self.shares.use_up:
             self._use_up()
+
+    def _doubt(self, opened: OpenGame) -> None:
+        """Ask once more for the smallest set: about the instance itself a model may be too sure to show noise."""
+        smallest = smallest_seen(opened.search)
+        if smallest is not None and self.cache.states_left() > 0:
+            self.cache.ask_again(int(opened.search.game.evaluate_sets([smallest])[0]))
+            opened.n_rows += self.cache.rows_per_state
+
+    def _play_noisy(self) -> None:
+        """The same for a model whose answers are not the same at each call: sets are confirmed by repetition.
+
+        Values come first, so that the states along random orders are among those that are asked again.
+        """
+        cache, first, shares = self.cache, self.games[0], self.shares.for_noise()
+        whole = replace(cache.budget, max_rows=shares.total)
+        until = [replace(whole, max_rows=int(whole.max_rows * part)) for part in NOISY_PARTS]
+        cache.budget = until[0]
+        self._sampler.sample(shares.value_pairs, cache.budget)
+        if first.tree is None:
+            self._play(first, shares.first)
+        self._confirm(first, until[1])
+        key_set = self._key_set(first)
+        if key_set is not None and cache.states_left(until[2]) > 0:
+            cache.budget = until[2]
+            second = self._continue(key_set)
+            self._play(second, shares.second)
+            self._confirm(second, whole)
+        cache.budget = whole
+
+    def _confirm(self, opened: OpenGame, budget: Budget) -> None:
+        """Ask for the smallest set again and again, with the rows of this budget."""
+        before, self.cache.budget = self.cache.n_rows, budget
+        if not self.settings.textbook:
+            confirm_smallest(opened.search)
+        opened.n_rows += self.cache.n_rows - before
+
+    def _continue(self, key_set: Order) -> OpenGame:
+        """The other game, which starts where the first one's key set is masked."""
+        game = self.games[0].search.game
+        base = np.zeros(self.cache.n_players, dtype=bool)
+        base[game.players[list(key_set)]] = True
+        return self._open(-game.sign, base)
 
     def results(self) -> list[GameResult]:
         """What the games say."""

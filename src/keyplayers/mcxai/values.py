@@ -79,7 +79,13 @@ class OrderSampler:
         if not self._pairs:
             return Contributions(self._alone(), np.full(self.game.n, np.nan), False)
         pairs = np.array(self._pairs)
-        return Contributions(pairs.mean(axis=0), _std_errors(pairs), True)
+        return Contributions(pairs.mean(axis=0), self._errors(pairs), True)
+
+    def _errors(self, pairs: Floats) -> Floats:
+        """Standard errors; nobody knows where pairs go through the same noisy states."""
+        if self.game.cache.noise and self.game.n_visited() == 2**self.game.n:
+            return np.full(self.game.n, np.nan)
+        return _std_errors(pairs)
 
     def _alone(self) -> Floats:
         """What masking each player alone changes, 0 where that was not evaluated [n]."""
@@ -106,7 +112,7 @@ def _std_errors(pairs: Floats) -> Floats:
 def exact_contributions(game: Game) -> Floats | None:
     """Shapley values of masking where every state is known [n], else None."""
     n = game.n
-    if n > MAX_EXACT or game.n_visited() < 2**n:
+    if n > MAX_EXACT or game.n_visited() < 2**n or game.cache.noise:
         return None
     visited = np.flatnonzero(game.visited())
     masks = game.cache.masks(visited)[:, game.players]

@@ -120,17 +120,6 @@ class Predictor:
             prediction = Prediction(prediction)
         return decide(self.rule, prediction, label)
 
-    def noise(self, batch: Any, n_rows: int) -> float:
-        """Largest difference between the probabilities of the same rows, asked twice.
-
-        A model that is not the same at every call, such as one whose dropout is left on, differs by far more than
-        `ROUNDING_OF_MODELS`.
-        """
-        first, again = self(batch, n_rows), self(batch, n_rows)
-        width = max(first.shape[1], again.shape[1])
-        padded = [np.pad(p, ((0, 0), (0, width - p.shape[1]))) for p in (first, again)]
-        return float(np.abs(padded[0] - padded[1]).max())
-
     def _ask(self, function: Callable[[Any], Any], batch: Any, n_rows: int) -> Any:
         """What one of the model's functions gives, as an array with one entry per row."""
         self.n_calls += 1
@@ -234,6 +223,18 @@ class Predictor:
                 self.classes.append(label)
             columns.append(places[name])
         return columns
+
+
+def difference(first: Floats, again: Floats) -> float:
+    """Largest difference between two answers about the same rows, [B, K] each; 0 where it is only rounding.
+
+    A model that is not the same at every call, such as one whose dropout is left on, differs by far more than
+    `ROUNDING_OF_MODELS`. A model of labels may have learned new ones, which the first answer lacks.
+    """
+    width = max(first.shape[1], again.shape[1])
+    padded = [np.pad(p, ((0, 0), (0, width - p.shape[1]))) for p in (first, again)]
+    largest = float(np.abs(padded[0] - padded[1]).max())
+    return largest if largest > ROUNDING_OF_MODELS else 0.0
 
 
 def _check_two(n_columns: int) -> None:

@@ -148,7 +148,9 @@ def _reading(target: str) -> list[Fact]:
 
 def _size(game: GameTrees) -> Fact:
     n, bound = len(game.key_set), game.lower_bound
-    if game.flipped and game.proven:
+    if game.noise:
+        text = f"Nobody knows: two answers of the model about the same row differ by {game.noise:.2g}."
+    elif game.flipped and game.proven:
         text = f"No set of fewer than {n} does it: all were tried." if n > 1 else "One player alone does it."
     elif game.flipped:
         text = f"A set of {n} was found; any set that does it has at least {bound} players."

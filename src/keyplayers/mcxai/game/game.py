@@ -155,8 +155,10 @@ class Game:
     def lower_bound(self) -> int:
         """Every set that ends the game has at least this many players: smaller ones were all tried.
 
-        n + 1 where all sets were tried and none ends it.
+        n + 1 where all sets were tried and none ends it; 0 where its answers differ from call to call.
         """
+        if self.cache.noise:
+            return 0
         for size in range(self.smallest_end):
             if self._visits.n_seen[size] < comb(self.n, size):
                 return size

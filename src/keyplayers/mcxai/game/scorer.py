@@ -8,7 +8,7 @@ import numpy as np
 from ..._base.arrays import Bools, Ints
 from ...errors import ModelError, PredictorError
 from ...models.decisions import Prediction, average
-from ...models.predictor import Predictor
+from ...models.predictor import Predictor, difference
 from ...spaces.protocol import MaskedInstance
 from .state_cache import Scored
 
@@ -30,19 +30,19 @@ class Scorer:
     label: int | None = None  # with several labels, the one that is asked for
     latest: Bools | None = None  # the states of the call that is under way
 
-    def __call__(self, states: Bools) -> Scored:
-        return self.decided(self._predict(states))
+    def __call__(self, states: Bools, n_times: int = 1) -> Scored:
+        return self.decided(self._predict(states, n_times))
 
     def decided(self, prediction: Prediction) -> Scored:
         """With the class that the model decides for."""
         return Scored(prediction.probabilities, self.predictor.decide(prediction, self.label))
 
-    def _predict(self, states: Bools) -> Prediction:
-        return average(self._parts(states), self.bound.n_backgrounds)
+    def _predict(self, states: Bools, n_times: int = 1) -> Prediction:
+        return average(self._parts(states, n_times), n_times * self.bound.n_backgrounds)
 
-    def _parts(self, states: Bools) -> list[Prediction]:
-        """What the model says of each row, call by call."""
-        r, masked = self.bound.n_backgrounds, states
+    def _parts(self, states: Bools, n_times: int) -> list[Prediction]:
+        """What the model says of each row, call by call; each state is asked `n_times`."""
+        r, masked = n_times * self.bound.n_backgrounds, states
         if len(self.maskable) < len(self.bound.names):
             masked = np.zeros((len(states), len(self.bound.names)), dtype=bool)
             masked[:, self.maskable] = states
@@ -51,12 +51,21 @@ class Scorer:
         parts = []
         for start in range(0, len(states) * r, self.batch_size):
             rows = np.arange(start, min(start + self.batch_size, len(states) * r))
-            parts.append(self._ask(masked[rows // r], rows % r))
+            parts.append(self._ask(masked[rows // r], rows % self.bound.n_backgrounds))
         return parts
 
     def _ask(self, masked: Bools, backgrounds: Ints) -> Prediction:
         self.latest = masked
         return self.predictor.predict(self.bound.rows(masked, backgrounds), len(masked))
+
+    def noise(self, ends: Prediction) -> float:
+        """How far the model's answers are from these `ends`, asked once more; 0 for rounding."""
+        return difference(ends.probabilities, self.mean_ends(1).probabilities)
+
+    def mean_ends(self, n_times: int) -> Prediction:
+        """`ends`, each asked so many times."""
+        n = len(self.maskable)
+        return self._predict(np.arange(2 if n else 1)[:, None] * np.ones((1, n)) > 0, n_times)
 
     def ends(self) -> Prediction:
         """What the model says of the instance and, unless nothing can be masked, of everything masked.

@@ -6,11 +6,12 @@ model, so none is shown twice, and it counts rows. Players that masking would no
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..._base.arrays import Bools, Floats, Ints
+from ...models.predictor import difference
 from ..budget import Budget
 from . import _state_kernels as kernels
 
@@ -29,7 +30,11 @@ class Scored(NamedTuple):
     decisions: Ints  # [B] index of the class that it decides for; -1: the label that is asked for is off
 
 
-Score = Callable[[Bools], Scored]
+class Score(Protocol):
+    """Asks the model."""
+
+    def __call__(self, states: Bools, n_times: int = 1, /) -> Scored:
+        """What it says of states [B, n]; where each is asked several times, in the mean."""
 
 
 @dataclass(eq=False)
@@ -70,12 +75,14 @@ class StateCache:
     rows_per_state: int = 1
     states_per_call: int = BLOCK
     on_rows: Callable[[int], None] | None = None
+    noise: float = 0.0  # how far two answers about the same row are apart, 0: the model is the same at each call
     n_rows: int = 0
     n_states: int = 0
     probabilities: Floats = field(default_factory=lambda: np.empty((ROOM, 0)))  # [M, K]
     p_target: Floats = field(default_factory=lambda: np.empty(ROOM))  # [M] probability of y
     p_other: Floats = field(default_factory=lambda: np.empty(ROOM))  # [M] probability of the best other class
     predicted: Ints = field(default_factory=lambda: np.empty(ROOM, dtype=np.int64))  # [M] class decided for
+    repeated: Bools = field(default_factory=lambda: np.zeros(ROOM, dtype=bool))  # [M] asked several times
     packed: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]" = field(init=False)  # [M, n/8] masked players
     _slots: Ints = field(default_factory=lambda: np.full(4 * ROOM, -1))  # hash table of the packed states
 
@@ -109,6 +116,18 @@ class StateCache:
         kernels.find_or_insert(np.packbits(masks, axis=1), self.packed, self.n_states, self._slots)
         self._append(scored)
         self.n_rows += len(masks) * self.rows_per_state
+
+    def repeat(self, index: int, n_times: int) -> None:
+        """Ask for a state so many times more; what it holds is then what the model says in the mean."""
+        self._write(index, self.score(self.masks(np.array([index])), n_times))
+        self.repeated[index] = True
+        self._count_rows(n_times * self.rows_per_state)
+
+    def ask_again(self, index: int) -> None:
+        """Ask for a state once more, to see whether the model's answers are the same."""
+        again = self.score(self.masks(np.array([index])))
+        self._count_rows(self.rows_per_state)
+        self.noise = max(self.noise, difference(self.probabilities[index : index + 1], again.probabilities))
 
     def rows_left(self, budget: Budget | None = None) -> int:
         """Rows that a budget (default: all) still allows, for whole states."""
@@ -157,16 +176,20 @@ class StateCache:
                 return
             done += len(part)
             self._append(self.score(masks[part] if len(part) < len(masks) else masks))
-            self.n_rows += len(part) * self.rows_per_state
-            if self.on_rows is not None:
-                self.on_rows(len(part) * self.rows_per_state)
+            self._count_rows(len(part) * self.rows_per_state)
+
+    def _count_rows(self, n_rows: int) -> None:
+        """Note that the model was given rows."""
+        self.n_rows += n_rows
+        if self.on_rows is not None:
+            self.on_rows(n_rows)
 
     def _make_room(self, n_more: int) -> None:
         """Make room for so many further states."""
         needed = self.n_states + n_more
         if needed <= len(self.p_target):
             return
-        for name in ("probabilities", "p_target", "p_other", "predicted", "packed"):
+        for name in ("probabilities", "p_target", "p_other", "predicted", "repeated", "packed"):
             held = getattr(self, name)
             grown = np.zeros((max(needed, 2 * len(held)), *held.shape[1:]), dtype=held.dtype)
             grown[: self.n_states] = held[: self.n_states]
@@ -176,8 +199,13 @@ class StateCache:
 
     def _append(self, scored: Scored) -> None:
         """Note what the model says of the next B states."""
+        self._write(self.n_states, scored)
+        self.n_states += len(scored.probabilities)
+
+    def _write(self, start: int, scored: Scored) -> None:
+        """Write what the model says of B states, from the index `start` on."""
         probabilities = scored.probabilities
-        start, stop = self.n_states, self.n_states + len(probabilities)
+        stop = start + len(probabilities)
         new_classes = probabilities.shape[1] - self.probabilities.shape[1]
         if new_classes:
             self.probabilities = np.pad(self.probabilities, ((0, 0), (0, new_classes)))
@@ -187,7 +215,6 @@ class StateCache:
             self.target, -1 if self.contrast is None else self.contrast, self.multilabel, self._odds()
         )
         kernels.read_classes(self.probabilities, start, stop, rival, self.p_target, self.p_other)
-        self.n_states = stop
 
     def _odds(self) -> float:
         """Odds of y at which the model decides for it: P(other) times these is P(y) there."""
