@@ -49,8 +49,9 @@ def faithfulness(
     """Two curves of a ranking, by propagation on the whole field.
 
     Keep: the priors of the target and of the first k stay, every other becomes uniform; the symmetric KL
-    divergence of the target's belief from the original one, divided by what it is with no player at all. Delete: the
-    priors of the first k become uniform; the share lost of the log-odds above the belief without any evidence.
+    divergence of the target's belief from the original one, divided by what it is with no player at all.
+    Delete: the priors of the first k become uniform; the share lost of the log-odds above the belief without any
+    evidence.
 
     Parameters
     ----------
