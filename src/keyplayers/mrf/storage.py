@@ -4,7 +4,7 @@ import hashlib
 import json
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import Any
 
@@ -166,8 +166,13 @@ def _put_together(arrays: Mapping[str, Any]) -> MarkovRandomField:
 
 def _check(field: MarkovRandomField) -> None:
     """Refuse arrays that do not make a field, before a kernel trusts them."""
-    counts, ends, shapes, index = field.n_states, field.edges, field.potential_shapes, field.potential_index
-    n, tables = len(field.names), len(shapes)
+    _check_types(field)
+    for wrong, message in _WRONG:
+        if wrong(field):
+            raise InputError(message)
+
+
+def _check_types(field: MarkovRandomField) -> None:
     for name, wanted in (("n_states", 1), ("edges", 2), ("potential_shapes", 2), ("potential_index", 1)):
         array = getattr(field, name)
         if array.dtype != np.int32 or array.ndim != wanted or array.shape[1:] not in ((), (2,)):
@@ -176,21 +181,51 @@ def _check(field: MarkovRandomField) -> None:
         array = getattr(field, name)
         if array.dtype != np.float64 or array.ndim != 1 or np.isnan(array).any() or (array == np.inf).any():
             raise InputError(f"{name} must be numbers [..] below infinity")
-    if field.auxiliary is not None and (field.auxiliary.dtype != np.bool_ or field.auxiliary.shape != (n,)):
-        raise InputError("auxiliary must say of each variable whether it stands for a factor")
-    if len(counts) != n or (counts < 1).any() or (shapes < 1).any():
-        raise InputError("there must be one state count of at least 1 per variable")
-    if len(field.log_priors) != field.offsets[-1] or len(field.log_potentials) != field.potential_offsets[-1]:
-        raise InputError("there are more or fewer numbers than states")
-    if len(ends) != len(index) or _beyond(ends, n) or _beyond(index, tables):
-        raise InputError("an edge joins a variable, or has a potential, that does not exist")
-    if (counts[ends] != shapes[index]).any() or (ends[:, 0] == ends[:, 1]).any():
-        raise InputError("the potential of an edge does not fit the variables it joins")
-    own = field.state_names
-    known = {len(own)} if isinstance(own, tuple) else set()
-    listed = own.items() if isinstance(own, Mapping) else ()
-    if (known and set(np.unique(counts)) != known and n) or any(len(given) != counts[i] for i, given in listed):
-        raise InputError("there are more or fewer names of states than states")
+
+
+def _wrong_auxiliary(field: MarkovRandomField) -> bool:
+    marks = field.auxiliary
+    return marks is not None and (marks.dtype != np.bool_ or marks.shape != (len(field.names),))
+
+
+def _wrong_counts(field: MarkovRandomField) -> bool:
+    counts, shapes = field.n_states, field.potential_shapes
+    return len(counts) != len(field.names) or bool((counts < 1).any() or (shapes < 1).any())
+
+
+def _wrong_lengths(field: MarkovRandomField) -> bool:
+    priors, potentials = len(field.log_priors), len(field.log_potentials)
+    return bool(priors != field.offsets[-1] or potentials != field.potential_offsets[-1])
+
+
+def _wrong_positions(field: MarkovRandomField) -> bool:
+    ends, index = field.edges, field.potential_index
+    return (
+        len(ends) != len(index) or _beyond(ends, len(field.names)) or _beyond(index, len(field.potential_shapes))
+    )
+
+
+def _wrong_fit(field: MarkovRandomField) -> bool:
+    ends, shapes = field.edges, field.potential_shapes[field.potential_index]
+    return bool((field.n_states[ends] != shapes).any() or (ends[:, 0] == ends[:, 1]).any())
+
+
+def _wrong_state_names(field: MarkovRandomField) -> bool:
+    own, counts = field.state_names, field.n_states
+    if isinstance(own, Mapping):
+        return any(len(given) != counts[i] for i, given in own.items())
+    return isinstance(own, tuple) and bool((counts != len(own)).any())
+
+
+# what may be wrong with a field whose arrays have the right types; each may rely on those before it
+_WRONG: tuple[tuple[Callable[[MarkovRandomField], bool], str], ...] = (
+    (_wrong_auxiliary, "auxiliary must say of each variable whether it stands for a factor"),
+    (_wrong_counts, "there must be one state count of at least 1 per variable"),
+    (_wrong_lengths, "there are more or fewer numbers than states"),
+    (_wrong_positions, "an edge joins a variable, or has a potential, that does not exist"),
+    (_wrong_fit, "the potential of an edge does not fit the variables it joins"),
+    (_wrong_state_names, "there are more or fewer names of states than states"),
+)
 
 
 def _beyond(positions: Ints, n: int) -> bool:
