@@ -81,10 +81,13 @@ def read_potentials(given: Any, table: EdgeTable, *, log_domain: bool) -> Potent
         return PotentialTable(np.zeros((0, 2), np.int32), np.zeros(0), np.zeros(0, np.int32))
     if isinstance(given, Mapping):
         return _per_type(given, table, log_domain)
-    per_edge = _is_stack(given)
-    if not per_edge:
-        matrix = log_matrix(given, "the potential", log_domain)
-        return PotentialTable(_shapes([matrix]), matrix.ravel(), np.zeros(n_edges, np.int32))
+    if _is_stack(given):
+        return _per_edge(given, table, log_domain)
+    return _table_of([log_matrix(given, "the potential", log_domain)], np.zeros(n_edges, np.int32))
+
+
+def _per_edge(given: Any, table: EdgeTable, log_domain: bool) -> PotentialTable:
+    n_edges = len(table.ends)
     rows: Ints = np.arange(n_edges) if table.rows is None else table.rows
     n_rows = n_edges if table.rows is None else None
     if len(given) < n_edges or (n_rows is not None and len(given) != n_rows):
@@ -100,8 +103,7 @@ def read_potentials(given: Any, table: EdgeTable, *, log_domain: bool) -> Potent
         log_matrix(given[int(row)], f"the potential of {table.describe(e)}", log_domain)
         for e, row in enumerate(rows)
     ]
-    flat = np.concatenate([m.ravel() for m in matrices]) if matrices else np.zeros(0)
-    return PotentialTable(_shapes(matrices), flat, np.arange(n_edges, dtype=np.int32))
+    return _table_of(matrices, np.arange(n_edges, dtype=np.int32))
 
 
 def homophily_table(strength: float, table: EdgeTable, n_states: Ints) -> PotentialTable:
@@ -130,8 +132,7 @@ def homophily_table(strength: float, table: EdgeTable, n_states: Ints) -> Potent
     else:
         cases, which = np.unique(np.column_stack([counts[:, 0], weights]), axis=0, return_inverse=True)
     matrices = [_agreement(strength, int(k), weight) for k, weight in cases]
-    flat = np.concatenate([m.ravel() for m in matrices]) if matrices else np.zeros(0)
-    return PotentialTable(_shapes(matrices), flat, which.ravel().astype(np.int32))
+    return _table_of(matrices, which.ravel().astype(np.int32))
 
 
 def log_matrix(given: Any, whose: str, log_domain: bool) -> Floats:
@@ -198,8 +199,7 @@ def _per_type(given: Mapping[Any, Any], table: EdgeTable, log_domain: bool) -> P
                 f"there are potentials for {', '.join(repr(k) for k in given)}"
             )
         index[e] = number
-    flat = np.concatenate([m.ravel() for m in matrices]) if matrices else np.zeros(0)
-    return PotentialTable(_shapes(matrices), flat, index)
+    return _table_of(matrices, index)
 
 
 def _is_stack(given: Any) -> bool:
@@ -223,5 +223,7 @@ def _agreement(strength: float, n_states: int, weight: float) -> Floats:
     return matrix * weight if weight else np.zeros_like(matrix)
 
 
-def _shapes(matrices: list[Floats]) -> Ints:
-    return np.array([m.shape for m in matrices], dtype=np.int32).reshape(-1, 2)
+def _table_of(matrices: list[Floats], index: Ints) -> PotentialTable:
+    shapes = np.array([m.shape for m in matrices], dtype=np.int32).reshape(-1, 2)
+    flat = np.concatenate([m.ravel() for m in matrices]) if matrices else np.zeros(0)
+    return PotentialTable(shapes, flat, index)
