@@ -255,22 +255,33 @@ def _player_table(outcomes: Sequence[Outcome]) -> pa.Table:
     if not sum(counts):
         return _PLAYERS.empty_table()
     owners = pa.array(np.repeat(np.arange(len(counts)), counts))
-    targets = [name_to_text(outcome.target) for outcome in outcomes]
-    players = [name_to_text(player) for explanation in explanations for player in explanation.players]
+    targets, target_types = _name_columns(outcome.target for outcome in outcomes)
+    players, player_types = _name_columns(player for own in explanations for player in own.players)
     columns = {
-        "target": pa.array([text for text, _ in targets], pa.string()).take(owners),
-        "target_type": pa.array([kind for _, kind in targets], pa.string()).take(owners),
+        "target": targets.take(owners),
+        "target_type": target_types.take(owners),
         "rank": pa.array(np.concatenate([np.arange(1, count + 1) for count in counts])),
-        "player": pa.array([text for text, _ in players], pa.string()),
-        "player_type": pa.array([kind for _, kind in players], pa.string()),
+        "player": players,
+        "player_type": player_types,
         "value": pa.array(np.concatenate([explanation.values for explanation in explanations])),
         "std_error": pa.array(np.concatenate([explanation.std_errors for explanation in explanations])),
     }
-    table = pa.table(columns, schema=_PLAYERS)
+    return _with_further(pa.table(columns, schema=_PLAYERS), explanations, counts)
+
+
+def _name_columns(names: Iterable[Hashable]) -> tuple[pa.Array, pa.Array]:
+    """Names as a column of their texts and one of their types."""
+    written = [name_to_text(name) for name in names]
+    texts, kinds = [text for text, _ in written], [kind for _, kind in written]
+    return pa.array(texts, pa.string()), pa.array(kinds, pa.string())
+
+
+def _with_further(table: pa.Table, explanations: Sequence[Explanation[Any]], counts: list[int]) -> pa.Table:
+    """The table of players with the columns that the explanations' methods add."""
     further = [structure_columns(explanation.structure, explanation) for explanation in explanations]
     for name in dict.fromkeys(name for own in further for name in own):
         column = _further_column([own.get(name) for own in further], counts)
-        if name not in columns and column is not None:
+        if name not in _PLAYERS.names and column is not None:
             table = table.append_column(name, column)
     return table
 

@@ -49,6 +49,12 @@ _ENTRIES = {"version": str, "explainer": str, "settings": dict, "seed": dict}
 # what a store must have been made with to be continued
 _MUST_AGREE = ("explainer", "settings", "fingerprint", "table", "seed")
 
+# how those are said to differ whose values say nothing to a reader
+_DIFFERENT = {
+    "fingerprint": "the field, model or data is not the same",
+    "table": "the rows are those of another table (give them names to add some: {name: row})",
+}
+
 
 class Writer:
     """Writes into a store, new or begun. Use it in a ``with`` block.
@@ -198,14 +204,8 @@ class Writer:
 
     def _mend(self) -> None:
         """Finish or undo what a killed writer had begun; set aside what cannot be read."""
-        for folder in (self.path, self.path / TARGETS, self.path / PLAYERS):
-            for entry in folder.iterdir():
-                if entry.name.startswith(TEMPORARY) and (entry.is_symlink() or not entry.is_dir()):
-                    entry.unlink(missing_ok=True)
-                elif folder == self.path and entry.name.startswith(".shared-") and not entry.is_symlink():
-                    shutil.rmtree(entry, ignore_errors=True)
-        names = [entry.name for folder in (TARGETS, PLAYERS) for entry in _entries(self.path / folder)]
-        self._number = max(map(part_number, names), default=0)
+        self._remove_temporaries()
+        self._number = max(map(part_number, _part_files(self.path)), default=0)
         parts, bad = list_parts(self.path)
         torn = [part.name for part in parts if not part.is_whole()]
         warn_of_bad_parts(self.path, [*bad, *torn])
@@ -213,9 +213,16 @@ class Writer:
             self._set_aside(name)
         self._parts = [part for part in parts if part.name not in torn]
         good = {part.name for part in self._parts}
-        left = {e.name for folder in (TARGETS, PLAYERS) for e in _entries(self.path / folder)} - good
         # replaced, or players without targets
-        _remove(self.path, {name for name in left if part_number(name)})
+        _remove(self.path, set(filter(part_number, _part_files(self.path) - good)))
+
+    def _remove_temporaries(self) -> None:
+        for folder in (self.path, self.path / TARGETS, self.path / PLAYERS):
+            for entry in folder.iterdir():
+                if entry.name.startswith(TEMPORARY) and (entry.is_symlink() or not entry.is_dir()):
+                    entry.unlink(missing_ok=True)
+                elif folder == self.path and entry.name.startswith(".shared-") and not entry.is_symlink():
+                    shutil.rmtree(entry, ignore_errors=True)
 
     def _set_aside(self, name: str) -> None:
         (self.path / DAMAGED).mkdir(exist_ok=True)
@@ -272,10 +279,8 @@ def _differences(name: str, theirs: Any, ours: Any) -> list[str]:
     if isinstance(theirs, dict) and isinstance(ours, dict) and name == "settings":
         keys = [*theirs, *(key for key in ours if key not in theirs)]
         return [t for key in keys for t in _differences(key, theirs.get(key), ours.get(key))]
-    if name == "fingerprint":
-        return ["the field, model or data is not the same"]
-    if name == "table":
-        return ["the rows are those of another table (give them names to add some: {name: row})"]
+    if name in _DIFFERENT:
+        return [_DIFFERENT[name]]
     return [f"{name} was {_short(theirs)} and is now {_short(ours)}"]
 
 
@@ -294,6 +299,11 @@ def _remove(path: Path, names: Collection[str]) -> None:
     for folder in (TARGETS, PLAYERS):
         for name in names:
             (path / folder / name).unlink(missing_ok=True)
+
+
+def _part_files(path: Path) -> set[str]:
+    """Names of the files in the folders of targets and players."""
+    return {entry.name for folder in (TARGETS, PLAYERS) for entry in _entries(path / folder)}
 
 
 def _entries(folder: Path) -> list[Path]:
