@@ -103,16 +103,21 @@ class Names(Sequence[Hashable]):
     def _hint(self, name: Hashable) -> str:
         if isinstance(self._names, range):
             return f"they are called 0 to {len(self) - 1}" if len(self) else "there are none"
-        texts = {str(other): other for other in self._names}
-        close = difflib.get_close_matches(str(name), texts, n=3) if len(texts) <= 100_000 else []
-        if str(name) in texts:  # "17" where 17 is meant
-            close = [str(name)]
+        close = self._close(str(name))
         if close:
-            return "did you mean " + " or ".join(repr(texts[other]) for other in close) + "?"
+            return "did you mean " + " or ".join(map(repr, close)) + "?"
         if not len(self):
             return "there are none"
         more = ", ..." if len(self) > _SHOWN else ""
         return f"there are {len(self)}: {', '.join(repr(n) for n in self._names[:_SHOWN])}{more}"
+
+    def _close(self, text: str) -> list[Hashable]:
+        """The names that are spelled like `text`, or else nearly so."""
+        texts = {str(other): other for other in self._names}
+        if text in texts:  # "17" where 17 is meant
+            return [texts[text]]
+        close = difflib.get_close_matches(text, texts, n=3) if len(texts) <= 100_000 else []
+        return [texts[other] for other in close]
 
     def __len__(self) -> int:
         return len(self._names)

@@ -12,6 +12,7 @@ A wrong value is refused when it is given: "n_draws must be None or a whole numb
 
 import dataclasses
 import math
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -71,23 +72,23 @@ def whole(at_least: int) -> Rule:
 
 def real(at_least: float | None = None, *, above: float | None = None, at_most: float | None = None) -> Rule:
     """A finite number within these bounds."""
-    bounds = [
-        f"{words} {bound}"
-        for words, bound in (("of at least", at_least), ("above", above), ("at most", at_most))
-        if bound is not None
-    ]
+    possible = (
+        ("of at least", operator.ge, at_least),
+        ("above", operator.gt, above),
+        ("at most", operator.le, at_most),
+    )
+    bounds = [(words, holds, bound) for words, holds, bound in possible if bound is not None]
+    shown = " and ".join(f"{words} {bound}" for words, _, bound in bounds)
 
     def accepts(value: Any) -> bool:
         return (
             isinstance(value, int | float)
             and not isinstance(value, bool)
             and math.isfinite(value)
-            and (at_least is None or value >= at_least)
-            and (above is None or value > above)
-            and (at_most is None or value <= at_most)
+            and all(holds(value, bound) for _, holds, bound in bounds)
         )
 
-    return Rule(lambda: " ".join(["a number", " and ".join(bounds)]).rstrip(), accepts)
+    return Rule(lambda: f"a number {shown}".rstrip(), accepts)
 
 
 def instance_of(kind: type, words: str) -> Rule:
