@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # further requirements, beside those of the extras: PIP_ALSO="torch==2.13.0" make check
 PIP_ALSO ?=
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check docs bench clean
 
 # what is installed follows pyproject.toml: a stamp per set of extras
 $(VENV)/.%: pyproject.toml src/keyplayers/_version.py
@@ -29,10 +29,16 @@ check: $(VENV)/.check
 	@echo "== tests, with the examples in docstrings and docs"
 	$(BIN)/python -m pytest -n auto $(PYTEST_OPTIONS)
 
+# the site stands in build/site; a warning is an error
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@! grep -rnoE '(src=|rel="(stylesheet|preconnect)" href=)"(https?:)?//[^"]*' build/site --include=*.html \
+		|| { echo "the site asks other machines for the above"; exit 1; }
+
 bench: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --no-deps -r benchmarks/requirements.txt
 	$(BIN)/python benchmarks/belief_propagation.py
 	$(BIN)/python benchmarks/enumeration.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
