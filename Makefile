@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # further requirements, beside those of the extras: PIP_ALSO="torch==2.13.0" make check
 PIP_ALSO ?=
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test check docs dist bench clean
 
 # what is installed follows pyproject.toml: a stamp per set of extras
 $(VENV)/.%: pyproject.toml src/keyplayers/_version.py
@@ -35,10 +35,20 @@ docs: $(VENV)/.docs
 	@! grep -rnoE '(src=|rel="(stylesheet|preconnect)" href=)"(https?:)?//[^"]*' build/site --include=*.html \
 		|| { echo "the site asks other machines for the above"; exit 1; }
 
+# sdist and wheel in dist; the wheel is installed and used away from the sources
+dist: $(VENV)/.release
+	rm -rf dist build/installed
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/installed
+	build/installed/bin/python -m pip install --quiet "$$(echo dist/*.whl)[demo]"
+	cd build/installed && bin/python -P -c "from importlib.resources import files as f; assert f('keyplayers').joinpath('py.typed').is_file()"
+	cd build/installed && bin/keyplayers demo && bin/keyplayers doctor
+
 bench: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --no-deps -r benchmarks/requirements.txt
 	$(BIN)/python benchmarks/belief_propagation.py
 	$(BIN)/python benchmarks/enumeration.py
 
 clean:
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
