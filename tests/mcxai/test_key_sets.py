@@ -1,5 +1,7 @@
 """Key sets that can be trusted: minimal or called otherwise, bounds that are true, budgets that never do worse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from keyplayers import InputError, McXai, Tabular
+from keyplayers.mcxai.present import sentence
 from tests.mcxai.games import random_score, saturating_score
 from tests.mcxai.test_explainer import explain_game, model_of
 from tests.oracles.mask_games import smallest_sets
@@ -173,3 +176,17 @@ def test_masking_towards_real_rows_reads_as_advice():
     for name, (_, put_in) in ex.alternatives[0].changes.items():
         changed[0, "abc".index(name)] = float(put_in)
     assert model(changed)[0] > 0.5
+    (name,) = ex.key_set
+    own = ex.alternatives[0].changes[name][0]
+    assert f". It would say 1 with {name} 9 instead of {own} (P(0) = " in ex.sentence
+    unsure = replace(ex.structure, main=replace(ex.structure.main, minimal=False))
+    assert "did not tell whether all of these changes are needed" in sentence(unsure)
+
+
+def test_advice_quotes_values_of_several_words_and_calls_a_number_a_column():
+    background = np.array([["no credits", 1], ["all paid back", 2]], dtype=object)
+    model = lambda rows: np.array([float(row[0] == "all paid back") for row in rows])  # noqa: E731
+    ex = McXai(model, Tabular(baseline="nearest_unlike", background=background)).explain(
+        np.array(["no credits", 2], dtype=object), random_state=0
+    )
+    assert "with column 0 'all paid back' instead of 'no credits' (P(0) = 0.000)" in ex.sentence

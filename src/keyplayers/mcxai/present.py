@@ -12,6 +12,8 @@ from .result import GameTrees
 N_NAMED = 8
 # letters of a value that a sentence shows
 LONGEST = 24
+# of a value that somebody is advised to reach: cut short it would be of no use
+LONGEST_ADVICE = 120
 
 
 class Table(NamedTuple):
@@ -37,6 +39,8 @@ def sentence(structure: GameTrees) -> str:
         return f"{says} ({p}); masking would change nothing: every player already has its masked value."
     if not main.flipped:
         return f"{says} ({p}); {_unflipped(structure)}.{stopped}"
+    if structure.alternatives and view is None:
+        return f"{says} ({p}). {_advice(structure)}.{stopped}"
     return f"{says} ({p}); {_flipped(structure)}{_opposed(structure)}.{stopped}"
 
 
@@ -79,6 +83,35 @@ def _flipped(structure: GameTrees) -> str:
     )
 
 
+def _advice(structure: GameTrees) -> str:
+    """What would change the decision, as the one whom it concerns may read it."""
+    main = structure.main
+    changes = _joined([_change(structure, player) for player in main.best_set])
+    return (
+        f"It would say {main.new_class!r} with {changes} (P({structure.target!r}) = {main.p_best:.3f})"
+        f"{_needed(structure)}"
+    )
+
+
+def _change(structure: GameTrees, player: Hashable) -> str:
+    """One change: duration 12 instead of 36."""
+    own, masked = (_quoted(_short(text, LONGEST_ADVICE)) for text in structure.display_values[player])
+    name = player if isinstance(player, str) else f"column {player}"
+    return f"{name} {masked} instead of {own}"
+
+
+def _quoted(text: str) -> str:
+    """A value of several words is quoted, or nobody sees where it ends."""
+    return repr(text) if " " in text or not text else text
+
+
+def _needed(structure: GameTrees) -> str:
+    """Whether the changes can do without one of them."""
+    if not structure.minimal:
+        return "; the rows or seconds allowed did not tell whether all of these changes are needed"
+    return "; all of these changes are needed" if len(structure.main.best_set) > 1 else ""
+
+
 def _opposed(structure: GameTrees) -> str:
     """What speaks against the target, where that is known."""
     after = structure.continuation
@@ -109,6 +142,10 @@ def listing(players: Sequence[Hashable], structure: GameTrees) -> str:
     words = [_named(structure, player) for player in players[:N_NAMED]]
     if len(players) > N_NAMED:
         words.append(f"{len(players) - N_NAMED} more")
+    return _joined(words)
+
+
+def _joined(words: list[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return ", ".join(words[:-1]) + " and " + words[-1]
@@ -126,8 +163,8 @@ def _masked(structure: GameTrees, player: Hashable) -> str:
     return f" ({_short(own)} -> {_short(masked)})" if own or masked else ""
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+def _short(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def picture(structure: GameTrees) -> list[str]:
