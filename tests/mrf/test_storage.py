@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.mrf.storage import load_state, save_state
+from keyplayers.mrf.storage import _pack_json, load_state, save_state
 
 FIELDS = {
     "binary": kp.MarkovRandomField.from_edges(
@@ -61,6 +61,15 @@ def test_a_damaged_field_is_refused(arrays, name, damage):
         return  # the same bytes, or the same number
     np.savez(path, **(whole | {name: DAMAGES[damage](whole[name])}))
     with pytest.raises(kp.FileFormatError, match=r"s\.npz: "):
+        kp.read_mrf(path)
+
+
+@pytest.mark.parametrize("position", [-1, 3, 10**9])
+def test_states_of_a_variable_that_does_not_exist_are_refused(arrays, position):
+    whole, path = arrays
+    states = _pack_json({str(position): ["x", "y"]})
+    np.savez(path, **(whole | {"state_names": states}))
+    with pytest.raises(kp.FileFormatError, match=r"s\.npz: the field is damaged: .*names of states"):
         kp.read_mrf(path)
 
 

@@ -213,7 +213,7 @@ def _wrong_fit(field: MarkovRandomField) -> bool:
 def _wrong_state_names(field: MarkovRandomField) -> bool:
     own, counts = field.state_names, field.n_states
     if isinstance(own, Mapping):
-        return any(len(given) != counts[i] for i, given in own.items())
+        return any(not 0 <= i < len(counts) or len(given) != counts[i] for i, given in own.items())
     return isinstance(own, tuple) and bool((counts != len(own)).any())
 
 
