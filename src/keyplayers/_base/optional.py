@@ -18,6 +18,8 @@ EXTRAS = {
     "skimage": "images",
     "matplotlib": "plots",
     "jinja2": "report",
+    "starlette": "serve",
+    "uvicorn": "serve",
 }
 
 

@@ -21,6 +21,7 @@ from .explain_model import explain_model
 from .learn import learn
 from .output import say
 from .report import report
+from .serve import serve
 from .store import store
 from .streams import prepare_streams
 from .what_if import what_if
@@ -37,7 +38,20 @@ app = typer.Typer(
 # status after Ctrl-C; after a signal it is 128 and its number
 _INTERRUPTED = 130
 
-for _command in (beliefs, explain, ball, what_if, learn, evaluate, explain_model, compare, report, demo, doctor):
+for _command in (
+    beliefs,
+    explain,
+    ball,
+    what_if,
+    learn,
+    evaluate,
+    explain_model,
+    compare,
+    report,
+    serve,
+    demo,
+    doctor,
+):
     commands.add(app, _command)
 app.add_typer(store, name="store")
 
