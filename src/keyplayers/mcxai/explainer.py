@@ -109,8 +109,9 @@ class McXai(Settings):
     find_sets
         Whether small sets are looked for before the tree search, and made minimal; False: the tree search is all.
     max_evals
-        Rows given to the model. "auto": at most 600 for up to 64 players (4 more for each further player), and
-        fewer where the answer is settled before. A number is used up, unless everything has been seen. The
+        Rows given to the model. "auto": at most 600 for up to 64 players (4 more for each further player, and
+        where more than four players are needed of more than 64, up to 20 more for every player), and fewer where
+        the answer is settled before. A number is used up, unless everything has been seen. The
         instance and everything masked are shown in any case, with every background row.
     max_seconds
         Stop looking after so many seconds.

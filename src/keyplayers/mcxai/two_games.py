@@ -9,6 +9,7 @@ import numpy as np
 from .._base.arrays import Bools
 from .budget import Budget
 from .flip_sets.confirm import confirm_smallest
+from .flip_sets.deep_greedy import deep_greedy
 from .flip_sets.find import find_flip_sets
 from .flip_sets.search import FlipSetSearch, replay_orders
 from .flip_sets.settle import FEW_SETS, look_again, raise_bound, settle_smallest, smallest_seen
@@ -200,6 +201,8 @@ class TwoGames:
         """The smallest sets; with more rows than "auto" allows still smaller ones, or a proof that none is."""
         cache = self.cache
         find_flip_sets(search, cache.budget.part(cache.n_rows, share.sets), share.patience)
+        if share.deep:
+            self._mask_deep(search, share.deep)
         search.go_on(cache.budget)
         settle_smallest(search)
         if share.more_sets:
@@ -208,6 +211,15 @@ class TwoGames:
             look_again(search)
         search.go_on(cache.budget)
         raise_bound(search, max(FEW_SETS, self._spare_states() if share is self.shares.first else 0))
+
+    def _mask_deep(self, search: FlipSetSearch, n_rows: int) -> None:
+        """Greedy masking with so many rows; "auto" leaves none of them to what comes later."""
+        cache, before = self.cache, self.cache.n_rows
+        search.go_on(cache.budget.part(before, n_rows))
+        deep_greedy(search)
+        if not self.shares.use_up:
+            unspent = n_rows - (cache.n_rows - before)
+            cache.budget = replace(cache.budget, max_rows=cache.budget.max_rows - unspent)
 
     def _spare_states(self) -> int:
         """States that a given number of rows leaves over, once the other parts have had theirs."""
