@@ -29,9 +29,9 @@ check: $(VENV)/.check
 	@echo "== tests, with the examples in docstrings and docs"
 	$(BIN)/python -m pytest -n auto $(PYTEST_OPTIONS)
 
-# the site stands in build/site; a warning is an error
+# the site stands in build/site; a warning is an error. To read it: python3 -m http.server -d build/site
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@! grep -rnoE '(src=|rel="(stylesheet|preconnect)" href=)"(https?:)?//[^"]*' build/site --include=*.html \
 		|| { echo "the site asks other machines for the above"; exit 1; }
 
