@@ -84,3 +84,17 @@ def test_an_informed_ranking_is_measured_as_better_than_chance():
 def test_settings_are_checked():
     with pytest.raises(kp.InputError, match="what must be"):
         LeaveOneOut(star(PRIORS), what="edge")
+
+
+def test_near_certainty_values_are_numbers():
+    mrf = star({i: [0.2, 0.8] for i in range(80)})
+    ex = PriorShapley(mrf, max_evals=400).explain("x", random_state=0)
+    assert np.isfinite(ex.values).all()
+    assert ex.values == pytest.approx(np.full(80, message([0.2, 0.8])), abs=2e-3)
+    assert ex.settings["seed"] == 0
+
+
+def test_other_beliefs_are_another_explainer():
+    mrf = star(PRIORS)
+    given = LeaveOneOut(mrf, beliefs=kp.exact_marginals(mrf))
+    assert given.identity().fingerprint != LeaveOneOut(mrf).identity().fingerprint

@@ -63,12 +63,19 @@ def test_rankings_that_are_none_are_refused(ranking, ks, message):
         faithfulness(star({"a": [0.1, 0.9]}), "x", ranking, ks=ks)
 
 
+def test_beliefs_of_another_field_are_refused():
+    other = kp.belief_propagation(star({"a": [0.3, 0.7]}))
+    with pytest.raises(kp.InputError, match="this field"):
+        faithfulness(star({"a": [0.1, 0.9]}), "x", ["a"], beliefs=other)
+
+
 def test_orders_are_compared():
     assert kendall([3, 2, 1], [30, 20, 10]) == 1.0
     assert kendall([3, 2, 1], [1, 2, 3]) == -1.0
     assert kendall([2, 2, 1], [3, 2, 1]) == pytest.approx(2 / math.sqrt(2 * 3))  # tau-b
     assert top_overlap([-5, 1, 0], [4, 0, 3], 1) == 1.0
     assert top_overlap([1, 1, 1], [3, 2, 1], 2) == pytest.approx(2 / 3)
+    assert top_overlap([2, 1, 1, 1], [2, 1, 1, 1], 2) == pytest.approx(1.0)
     with pytest.raises(kp.InputError, match="same length"):
         kendall([1, 2], [1, 2, 3])
     with pytest.raises(kp.InputError, match="k must be"):

@@ -1,5 +1,6 @@
 """Rankings of the evidence around a variable of a field. Players are the variables with a prior of their own."""
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -19,8 +20,10 @@ from ..mrf.field import MarkovRandomField
 from ..mrf.inference.beliefs import BeliefState
 from ..mrf.inference.propagation import belief_propagation
 from ..mrf.storage import field_fingerprint
-from ..mrf.what_if import REMOVED, what_ifs
-from ..spaces.evidence.predictor import FieldPredictor
+from ..mrf.what_if import REMOVED, TOLERANCE, question_about, what_ifs
+
+# The logarithm of a probability that is exactly 0 counts as this, as in the worths of games.
+LOG_ZERO = -700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,7 @@ class _FieldBaseline(Explainer[Explanation[Ranking]]):
         belief = self._state.belief(target)
         states = self.mrf.states(target)
         says = f"The field believes that {target} is {states[int(belief.argmax())]} ({belief.max():.2f})"
+        seed = int(random_state) if isinstance(random_state, int | np.integer) else None
         first = ", ".join(str(name) for name in ranked[:3]) or "nothing"
         return Explanation(
             kind=f"baseline {self.name}",
@@ -95,14 +99,14 @@ class _FieldBaseline(Explainer[Explanation[Ranking]]):
             n_evaluations=found.n_evaluations,
             sentence=f"{says}. By {self.quantity} come first: {first}.",
             structure=Ranking(self.name, belief, states, distances[order]),
-            settings=dict(self.identity().settings),
+            settings=dict(self.identity().settings) | {"seed": seed},
         )
 
     def identity(self) -> Identity:
         """The method, its settings and a fingerprint of the field."""
-        return Identity(
-            {"method": self.name, "radius": self.radius} | self._settings(), field_fingerprint(self.mrf)
-        )
+        beliefs = b"" if self.beliefs is None else np.ascontiguousarray(self.beliefs.log_beliefs).tobytes()
+        fingerprint = hashlib.blake2b(field_fingerprint(self.mrf).encode() + beliefs, digest_size=16).hexdigest()
+        return Identity({"method": self.name, "radius": self.radius} | self._settings(), fingerprint)
 
     def prepare(self) -> None:
         """Find the beliefs."""
@@ -239,16 +243,18 @@ class PriorShapley(_FieldBaseline):
     ) -> _Found:
         if self.mrf.observed[self.mrf.index(target)]:
             return _Found(np.zeros(len(players)), np.zeros(len(players)), 0)
-        predictor = FieldPredictor(self.mrf, target, self.radius, max_players=None, beliefs=self._state)
-        best = int(self._state.belief(target).argmax())
-        places = [predictor.players.index(player) for player in players]
+        question = question_about(self.mrf, target, self._state, TOLERANCE)
+        whole = self._state.log_belief(target)
+        best = int(whole.argmax())
+
+        def log_belief(there: Bools) -> Floats:
+            gone = {players[i]: None for i in np.flatnonzero(~there).tolist()}
+            return question.answer(gone).log_after if gone else whole
 
         def worth(coalitions: Bools, /) -> Floats:
-            there = np.ones((len(coalitions), len(predictor.players)), dtype=bool)
-            there[:, places] = coalitions
-            beliefs = predictor(there)
-            with np.errstate(divide="ignore"):
-                odds: Floats = np.log(beliefs[:, best]) - np.log1p(-beliefs[:, best])
+            # of logarithms: near certainty a probability has no digits left to tell coalitions apart
+            logs = np.maximum([log_belief(there) for there in coalitions], LOG_ZERO)
+            odds: Floats = logs[:, best] - np.logaddexp.reduce(np.delete(logs, best, axis=1), axis=1)
             return odds
 
         found = sample_shapley_values(

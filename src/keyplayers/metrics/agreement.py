@@ -33,7 +33,7 @@ def top_overlap(values: Sequence[float] | Floats, exact: Sequence[float] | Float
     first, second = _pair(values, exact)
     if not 1 <= k <= len(first):
         raise InputError(f"k must be from 1 to {len(first)}, got {k}")
-    return float((_membership(first, k) * _membership(second, k)).sum() / k)
+    return float(np.minimum(_membership(first, k), _membership(second, k)).sum() / k)
 
 
 def paired_interval(
@@ -47,7 +47,7 @@ def paired_interval(
     mean = float(differences.mean())
     if np.ptp(differences) == 0:
         return mean, mean, mean
-    found = stats.bootstrap((differences,), np.mean, rng=np.random.default_rng(random_state))
+    found = stats.bootstrap((differences,), np.mean, random_state=random_state)
     return mean, float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 

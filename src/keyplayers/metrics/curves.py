@@ -11,6 +11,7 @@ from ..errors import ConvergenceWarning, InputError
 from ..mrf.field import MarkovRandomField
 from ..mrf.inference.beliefs import BeliefState
 from ..mrf.inference.propagation import belief_propagation
+from ..mrf.storage import same_field
 
 #: how many of the first players are kept, or taken away
 KS = (1, 2, 3, 5, 10)
@@ -66,7 +67,7 @@ def faithfulness(
     UnknownNameError
         The field has no such variable.
     InputError
-        A name stands twice, the target is among them, or ks are none.
+        A name stands twice, the target is among them, ks are none, or the beliefs are another field's.
 
     References
     ----------
@@ -89,6 +90,8 @@ def faithfulness(
     if not ks or min(ks) < 1:
         raise InputError(f"ks must be whole numbers from 1 on, got {list(ks)}")
     state = belief_propagation(mrf) if beliefs is None else beliefs
+    if not (state.mrf is mrf or same_field(state.mrf, mrf)):
+        raise InputError("beliefs must come from this field with this evidence")
     twins = _Twins(mrf, target, state)
     others = [name for name in mrf.names if name != target]
     whole, empty = state.log_belief(target), twins.log_belief(others)
