@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import keyplayers as kp
-from keyplayers.baselines import HopDistance, LeaveOneOut, PriorShapley, RandomOrder
+from keyplayers.baselines import Gradient, HopDistance, LeaveOneOut, PriorShapley, RandomOrder
 from keyplayers.games import shapley_values
 from keyplayers.metrics import faithfulness
 from tests.metrics.test_metrics import message, star
 
 PRIORS = {"a": [0.1, 0.9], "b": [0.2, 0.8], "c": [0.6, 0.4], "d": [0.5, 0.5]}
-ALL = [RandomOrder, HopDistance, LeaveOneOut, PriorShapley]
+ALL = [RandomOrder, HopDistance, LeaveOneOut, PriorShapley, Gradient]
 
 
 @pytest.mark.parametrize("method", [LeaveOneOut, PriorShapley])
@@ -98,3 +98,49 @@ def test_other_beliefs_are_another_explainer():
     mrf = star(PRIORS)
     given = LeaveOneOut(mrf, beliefs=kp.exact_marginals(mrf))
     assert given.identity().fingerprint != LeaveOneOut(mrf).identity().fingerprint
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_gradients_are_those_of_finite_differences(seed):
+    """Of full runs of propagation, on fields with cycles, two to four states and hard evidence."""
+    rng = np.random.default_rng(seed)
+    k = 2 + seed % 3
+    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (2, 4)]
+    priors = {v: (rng.random(k) + 0.3).tolist() for v in range(5)}
+    if seed % 4 == 0:
+        priors[4] = np.eye(k)[0].tolist()
+    potentials = [np.exp(0.4 * rng.normal(size=(k, k))) for _ in edges]
+    mrf = kp.MarkovRandomField.from_edges(np.array(edges), priors, potential=potentials)
+    exactly = {"tolerance": 1e-14, "max_sweeps": 5_000}
+    state = kp.belief_propagation(mrf, **exactly)
+    best = int(state.belief(0).argmax())
+    ex = Gradient(mrf, beliefs=state).explain(0)
+    for player, value in zip(ex.players, ex.values, strict=True):
+        prior = np.array(priors[player]) / np.sum(priors[player])
+        towards = prior - 1 / k
+
+        def log_odds(step, player=player, prior=prior, towards=towards):
+            moved = prior + step * towards
+            belief = kp.belief_propagation(
+                kp.MarkovRandomField.from_edges(
+                    np.array(edges), priors | {player: moved.tolist()}, potential=potentials
+                ),
+                **exactly,
+            ).belief(0)
+            return np.log(belief[best]) - np.log(np.delete(belief, best).sum())
+
+        if (prior == 0).any():  # from inside only: beyond it a weight would be negative
+            h = -1e-4
+            expected = (4 * log_odds(h) - log_odds(2 * h) - 3 * log_odds(0.0)) / (2 * h)
+        else:
+            h = 1e-4
+            expected = (log_odds(h) - log_odds(-h)) / (2 * h)
+        assert value == pytest.approx(expected, abs=1e-6)
+
+
+def test_gradients_need_messages_and_positive_potentials():
+    mrf = star(PRIORS)
+    with pytest.raises(kp.InputError, match="messages of belief_propagation"):
+        Gradient(mrf, beliefs=kp.exact_marginals(mrf))
+    with pytest.raises(kp.InputError, match="exact zeros"):
+        Gradient(kp.MarkovRandomField.from_edges([(0, 1)], potential=[[1.0, 0.0], [0.0, 1.0]]))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .._base.lazy import attach
 
 _HOMES = {
+    "Gradient": ".gradient",
     "HopDistance": ".fields",
     "LeaveOneOut": ".fields",
     "PriorShapley": ".fields",
@@ -18,3 +19,4 @@ if TYPE_CHECKING:
     from .fields import LeaveOneOut as LeaveOneOut
     from .fields import PriorShapley as PriorShapley
     from .fields import RandomOrder as RandomOrder
+    from .gradient import Gradient as Gradient

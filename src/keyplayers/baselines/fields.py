@@ -36,14 +36,16 @@ class Ranking:
     distances: Floats  # [n] hops from the target
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
+    """What a baseline says of the players of one target."""
+
     values: Floats  # [n]
     std_errors: Floats  # [n]
     n_evaluations: int
 
 
 @dataclass(frozen=True, eq=False)
-class _FieldBaseline(Explainer[Explanation[Ranking]]):
+class FieldBaseline(Explainer[Explanation[Ranking]]):
     """A ranking of the evidence within some hops of a target.
 
     Parameters
@@ -80,7 +82,7 @@ class _FieldBaseline(Explainer[Explanation[Ranking]]):
         if players:
             found = self._values(target, players, distances, random_state, progress)
         else:
-            found = _Found(np.zeros(0), np.zeros(0), 0)
+            found = Found(np.zeros(0), np.zeros(0), 0)
         order = np.argsort(-np.abs(found.values), kind="stable")
         ranked = tuple(players[i] for i in order.tolist())
         belief = self._state.belief(target)
@@ -127,11 +129,11 @@ class _FieldBaseline(Explainer[Explanation[Ranking]]):
         distances: Floats,
         random_state: RandomState,
         progress: Progress | None,
-    ) -> _Found:
+    ) -> Found:
         """Values [n] of the players."""
 
 
-class RandomOrder(_FieldBaseline):
+class RandomOrder(FieldBaseline):
     """A random order: what every method has to beat."""
 
     name = "random"
@@ -145,12 +147,12 @@ class RandomOrder(_FieldBaseline):
         distances: Floats,
         random_state: RandomState,
         progress: Progress | None,
-    ) -> _Found:
+    ) -> Found:
         drawn = generator(random_state).random(len(players))
-        return _Found(drawn, np.zeros(len(players)), 0)
+        return Found(drawn, np.zeros(len(players)), 0)
 
 
-class HopDistance(_FieldBaseline):
+class HopDistance(FieldBaseline):
     """The nearest evidence first: 1 / hops."""
 
     name = "hop distance"
@@ -164,12 +166,12 @@ class HopDistance(_FieldBaseline):
         distances: Floats,
         random_state: RandomState,
         progress: Progress | None,
-    ) -> _Found:
-        return _Found(1.0 / distances, np.zeros(len(players)), 0)
+    ) -> Found:
+        return Found(1.0 / distances, np.zeros(len(players)), 0)
 
 
 @dataclass(frozen=True, eq=False)
-class LeaveOneOut(_FieldBaseline):
+class LeaveOneOut(FieldBaseline):
     """The log-odds of the believed state that the target loses without a player.
 
     Parameters
@@ -201,15 +203,15 @@ class LeaveOneOut(_FieldBaseline):
         distances: Floats,
         random_state: RandomState,
         progress: Progress | None,
-    ) -> _Found:
+    ) -> Found:
         change = None if self.what == "prior" else REMOVED
         asked = [{player: change} for player in players]
         answers = what_ifs(self.mrf, target, asked, beliefs=self._state, progress=progress)
-        return _Found(np.array([-answer.shift for answer in answers]), np.zeros(len(players)), len(players))
+        return Found(np.array([-answer.shift for answer in answers]), np.zeros(len(players)), len(players))
 
 
 @dataclass(frozen=True, eq=False)
-class PriorShapley(_FieldBaseline):
+class PriorShapley(FieldBaseline):
     """Shapley values of the game in which a player outside the coalition has a uniform prior.
 
     The worth of a coalition is the target's log-odds of the believed state, by propagation on the whole field;
@@ -240,9 +242,9 @@ class PriorShapley(_FieldBaseline):
         distances: Floats,
         random_state: RandomState,
         progress: Progress | None,
-    ) -> _Found:
+    ) -> Found:
         if self.mrf.observed[self.mrf.index(target)]:
-            return _Found(np.zeros(len(players)), np.zeros(len(players)), 0)
+            return Found(np.zeros(len(players)), np.zeros(len(players)), 0)
         question = question_about(self.mrf, target, self._state, TOLERANCE)
         whole = self._state.log_belief(target)
         best = int(whole.argmax())
@@ -260,4 +262,4 @@ class PriorShapley(_FieldBaseline):
         found = sample_shapley_values(
             worth, len(players), max_evals=self.max_evals, random_state=random_state, progress=progress
         )
-        return _Found(found.values, found.std_errors, found.n_evaluations)
+        return Found(found.values, found.std_errors, found.n_evaluations)
