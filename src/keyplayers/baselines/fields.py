@@ -15,15 +15,13 @@ from .._base.seeding import RandomState, generator
 from ..errors import InputError
 from ..explanation import Explainer, Explanation, Identity
 from ..games import sample_shapley_values
+from ..graphshapley.game.beliefs import LOG_ZERO
 from ..mrf.balls import ball
 from ..mrf.field import MarkovRandomField
 from ..mrf.inference.beliefs import BeliefState
 from ..mrf.inference.propagation import belief_propagation
 from ..mrf.storage import field_fingerprint
 from ..mrf.what_if import REMOVED, TOLERANCE, question_about, what_ifs
-
-# The logarithm of a probability that is exactly 0 counts as this, as in the worths of games.
-LOG_ZERO = -700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +32,16 @@ class Ranking:
     belief: Floats  # [K] of the target
     states: tuple[Hashable, ...]  # [K]
     distances: Floats  # [n] hops from the target
+
+
+class Asked(NamedTuple):
+    """One target and the players to rank."""
+
+    target: Hashable
+    players: list[Hashable]
+    distances: Floats  # [n] hops from the target
+    random_state: RandomState
+    progress: Progress | None
 
 
 class Found(NamedTuple):
@@ -80,7 +88,7 @@ class FieldBaseline(Explainer[Explanation[Ranking]]):
         players = [name for name in around.players if np.ptp(self.mrf.log_prior(name)) != 0]
         distances = np.array([hops[name] for name in players], dtype=np.float64)
         if players:
-            found = self._values(target, players, distances, random_state, progress)
+            found = self._values(Asked(target, players, distances, random_state, progress))
         else:
             found = Found(np.zeros(0), np.zeros(0), 0)
         order = np.argsort(-np.abs(found.values), kind="stable")
@@ -122,14 +130,7 @@ class FieldBaseline(Explainer[Explanation[Ranking]]):
         return {}
 
     @abstractmethod
-    def _values(
-        self,
-        target: Hashable,
-        players: list[Hashable],
-        distances: Floats,
-        random_state: RandomState,
-        progress: Progress | None,
-    ) -> Found:
+    def _values(self, asked: Asked) -> Found:
         """Values [n] of the players."""
 
 
@@ -140,16 +141,9 @@ class RandomOrder(FieldBaseline):
     quantity = "chance"
     unit = "chance"
 
-    def _values(
-        self,
-        target: Hashable,
-        players: list[Hashable],
-        distances: Floats,
-        random_state: RandomState,
-        progress: Progress | None,
-    ) -> Found:
-        drawn = generator(random_state).random(len(players))
-        return Found(drawn, np.zeros(len(players)), 0)
+    def _values(self, asked: Asked) -> Found:
+        n = len(asked.players)
+        return Found(generator(asked.random_state).random(n), np.zeros(n), 0)
 
 
 class HopDistance(FieldBaseline):
@@ -159,15 +153,8 @@ class HopDistance(FieldBaseline):
     quantity = "nearness"
     unit = "1 / hops"
 
-    def _values(
-        self,
-        target: Hashable,
-        players: list[Hashable],
-        distances: Floats,
-        random_state: RandomState,
-        progress: Progress | None,
-    ) -> Found:
-        return Found(1.0 / distances, np.zeros(len(players)), 0)
+    def _values(self, asked: Asked) -> Found:
+        return Found(1.0 / asked.distances, np.zeros(len(asked.players)), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,18 +183,11 @@ class LeaveOneOut(FieldBaseline):
     def _settings(self) -> dict[str, Any]:
         return {"what": self.what}
 
-    def _values(
-        self,
-        target: Hashable,
-        players: list[Hashable],
-        distances: Floats,
-        random_state: RandomState,
-        progress: Progress | None,
-    ) -> Found:
+    def _values(self, asked: Asked) -> Found:
         change = None if self.what == "prior" else REMOVED
-        asked = [{player: change} for player in players]
-        answers = what_ifs(self.mrf, target, asked, beliefs=self._state, progress=progress)
-        return Found(np.array([-answer.shift for answer in answers]), np.zeros(len(players)), len(players))
+        changes = [{player: change} for player in asked.players]
+        answers = what_ifs(self.mrf, asked.target, changes, beliefs=self._state, progress=asked.progress)
+        return Found(np.array([-answer.shift for answer in answers]), np.zeros(len(answers)), len(answers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,14 +215,8 @@ class PriorShapley(FieldBaseline):
     def _settings(self) -> dict[str, Any]:
         return {"max_evals": self.max_evals}
 
-    def _values(
-        self,
-        target: Hashable,
-        players: list[Hashable],
-        distances: Floats,
-        random_state: RandomState,
-        progress: Progress | None,
-    ) -> Found:
+    def _values(self, asked: Asked) -> Found:
+        target, players = asked.target, asked.players
         if self.mrf.observed[self.mrf.index(target)]:
             return Found(np.zeros(len(players)), np.zeros(len(players)), 0)
         question = question_about(self.mrf, target, self._state, TOLERANCE)
@@ -260,6 +234,6 @@ class PriorShapley(FieldBaseline):
             return odds
 
         found = sample_shapley_values(
-            worth, len(players), max_evals=self.max_evals, random_state=random_state, progress=progress
+            worth, len(players), max_evals=self.max_evals, random_state=asked.random_state, progress=asked.progress
         )
         return Found(found.values, found.std_errors, found.n_evaluations)

@@ -6,7 +6,6 @@ I − J, the adjoint, answers for all priors at once.
 """
 
 import warnings
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.arrays import Floats, Ints
-from .._base.progress import Progress
-from .._base.seeding import RandomState
 from ..errors import ConvergenceWarning, InputError
 from ..mrf.field import MarkovRandomField
 from ..mrf.inference.beliefs import BeliefState
 from ..mrf.inference.messages import Messages, message_offsets
 from ..mrf.inference.propagation import MessageOrigin
-from .fields import FieldBaseline, Found
+from .fields import Asked, FieldBaseline, Found
 
 # Residual of the adjoint, relative to its right-hand side; gradients are then right to about as many digits.
 _TOLERANCE = 1e-10
@@ -87,23 +84,16 @@ class Gradient(FieldBaseline):
         assert isinstance(origin, MessageOrigin)
         return linearise(origin.messages.in_logs)
 
-    def _values(
-        self,
-        target: Hashable,
-        players: list[Hashable],
-        distances: Floats,
-        random_state: RandomState,
-        progress: Progress | None,
-    ) -> Found:
-        best = int(self._state.belief(target).argmax())
-        adjoint = self._linear.adjoint(self.mrf.index(target), best, self._state)
+    def _values(self, asked: Asked) -> Found:
+        best = int(self._state.belief(asked.target).argmax())
+        adjoint = self._linear.adjoint(self.mrf.index(asked.target), best, self._state)
         values = []
-        for player in players:
+        for player in asked.players:
             log_prior = self.mrf.log_prior(player)
             prior = np.exp(log_prior - np.logaddexp.reduce(log_prior))
             gradient = self._linear.gradient(self.mrf.index(player), adjoint)
             values.append(float(gradient @ (prior - 1.0 / len(prior))))
-        return Found(np.array(values), np.zeros(len(players)), 1)
+        return Found(np.array(values), np.zeros(len(values)), 1)
 
 
 class Linearised(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._base.arrays import Floats
 from ..errors import ConvergenceWarning, InputError
+from ..graphshapley.game.beliefs import LOG_ZERO
 from ..mrf.field import MarkovRandomField
 from ..mrf.inference.beliefs import BeliefState
 from ..mrf.inference.propagation import belief_propagation
@@ -15,8 +16,6 @@ from ..mrf.storage import same_field
 
 #: how many of the first players are kept, or taken away
 KS = (1, 2, 3, 5, 10)
-# The logarithm of a probability that is exactly 0 counts as this, as in the worths of games.
-_LOG_ZERO = -700.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +128,10 @@ class _Twins:
 def _divergence(log_p: Floats, log_q: Floats) -> float:
     """KL(p ‖ q) + KL(q ‖ p), nats."""
     p, q = np.exp(log_p), np.exp(log_q)
-    apart = np.maximum(log_p, _LOG_ZERO) - np.maximum(log_q, _LOG_ZERO)
+    apart = np.maximum(log_p, LOG_ZERO) - np.maximum(log_q, LOG_ZERO)
     return float(((p - q) * apart).sum())
 
 
 def _log_odds(log_belief: Floats, state: int) -> float:
-    others = np.delete(np.maximum(log_belief, _LOG_ZERO), state)
-    return float(max(log_belief[state], _LOG_ZERO) - np.logaddexp.reduce(others)) if len(others) else 0.0
+    others = np.delete(np.maximum(log_belief, LOG_ZERO), state)
+    return float(max(log_belief[state], LOG_ZERO) - np.logaddexp.reduce(others)) if len(others) else 0.0
