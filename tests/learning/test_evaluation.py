@@ -116,3 +116,15 @@ def test_what_cannot_be_is_refused(blocks, options, said):
 def test_too_few_labels_are_refused():
     with pytest.raises(kp.InputError, match="too few"):
         kp.evaluate([(0, 1)], [0, 1])
+
+
+def test_labels_may_be_the_numbers_of_named_states(blocks):
+    edges, states = blocks
+    mrf = kp.MarkovRandomField.from_edges(edges, homophily=0.7, n_variables=120, states=["left", "right"])
+    named = {i: ("left", "right")[s] for i, s in enumerate(states.tolist())}
+    by_name, by_number = (
+        kp.evaluate(mrf, labels, learn=False, splits=2) for labels in (named, dict(enumerate(states.tolist())))
+    )
+    assert by_name.scores == by_number.scores
+    with pytest.raises(kp.UnknownNameError, match="no state 2"):
+        kp.evaluate(mrf, {0: 0, 1: 2}, splits=2)

@@ -76,6 +76,8 @@ def states_of(labels: Labels, states: Sequence[Hashable] | None) -> tuple[Hashab
 def label_codes(labels: Labels, names: Names, states: Sequence[Hashable]) -> Ints:
     """[N] the position of each variable's label among the states, -1 where it is unknown.
 
+    A label names a state, or (where none is called so) gives its number, as evidence does.
+
     Raises
     ------
     UnknownNameError
@@ -90,6 +92,8 @@ def label_codes(labels: Labels, names: Names, states: Sequence[Hashable]) -> Int
         if label is None:
             continue
         code = numbers.get(label, spelled.get(str(label)))
+        if code is None and type(label) is int and 0 <= label < len(states):
+            code = label
         if code is None:
             shown = ", ".join(map(repr, states[:_SHOWN])) + (", ..." if len(states) > _SHOWN else "")
             raise UnknownNameError(f"there is no state {label!r}, which a label names; the states are {shown}")
