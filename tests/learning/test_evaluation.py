@@ -128,3 +128,14 @@ def test_labels_may_be_the_numbers_of_named_states(blocks):
     assert by_name.scores == by_number.scores
     with pytest.raises(kp.UnknownNameError, match="no state 2"):
         kp.evaluate(mrf, {0: 0, 1: 2}, splits=2)
+
+
+def test_labels_of_variables_without_an_edge_are_told():
+    ring = [(i, (i + 1) % 60) for i in range(60)]
+    labels = {i: i // 10 % 2 for i in range(60)}
+    assert kp.evaluate(ring, labels, splits=2).notes == ()
+    found = kp.evaluate(ring, labels | {"zoe": 1}, splits=2)
+    assert found.notes == ("1 label is about a variable without an edge (first 'zoe')",)
+    assert found.to_dict()["notes"] == list(found.notes)
+    learned = kp.learn_potential(ring, labels | {"zoe": 1, "yan": 0}, strength=1.0)
+    assert learned.notes[0] == "2 labels are about variables without an edge (first 'zoe')"

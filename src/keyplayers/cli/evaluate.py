@@ -85,6 +85,8 @@ def evaluate(
     if not quiet:
         about = "each state against the others" if found.positive is None else f"state {found.positive!r}"
         say(f"AUC and average precision are about {about}")
+        for note in found.notes:
+            say(note)
 
 
 def _cell(found: "Evaluation", row: str, measure: str) -> str:

@@ -40,6 +40,7 @@ class Evaluation:
     share: float  # of the labels that were seen
     n_labels: int
     n_splits: int
+    notes: tuple[str, ...] = ()  # what to know of the labels
 
     def mean(self, row: str, measure: str) -> float:
         """Mean of a measure over splits; NaN where no split has one."""
@@ -97,6 +98,7 @@ class Evaluation:
             "n_splits": self.n_splits,
             "helps": self.helps,
             "sentence": self.sentence,
+            "notes": list(self.notes),
             "rows": [self._row(row) for row in self.scores],
         }
 
@@ -224,6 +226,7 @@ def evaluate(
         share,
         int((graph.labels >= 0).sum()),
         splits,
+        () if graph.note_on_lonely is None else (graph.note_on_lonely,),
     )
 
 

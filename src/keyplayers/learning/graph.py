@@ -71,6 +71,17 @@ class LabelledGraph:
         degrees: Ints = np.bincount(self.joints.edges.ravel(), minlength=len(self.names))
         return degrees
 
+    @property
+    def note_on_lonely(self) -> str | None:
+        """Of labels about variables without an edge, such as misspelled ones; None where there are none."""
+        lonely = np.flatnonzero((self.degrees == 0) & (self.labels >= 0))
+        if not len(lonely):
+            return None
+        labels = (
+            "1 label is about a variable" if len(lonely) == 1 else f"{len(lonely):,} labels are about variables"
+        )
+        return f"{labels} without an edge (first {self.names[int(lonely[0])]!r})"
+
     def field(self, log_potentials: Floats, levels: Ints, log_priors: Floats) -> MarkovRandomField:
         """The field with potentials [L, T, K, K] by level and kind, and priors [N, K] (both nats).
 

@@ -235,7 +235,7 @@ def _as_given(graph: LabelledGraph, made: Parameters, temper: Temper) -> Any:
 
 
 def _notes(graph: LabelledGraph, temper: Temper, trials: tuple[Trial, ...], n_pairs: int) -> list[str]:
-    notes = []
+    notes = [] if graph.note_on_lonely is None else [graph.note_on_lonely]
     if not n_pairs:
         notes.append("no edge joins two labelled variables: nothing is known of how neighbours go together")
     if not trials:
